@@ -114,7 +114,7 @@ def test_the_field_is_checked_once_more_before_it_becomes_sql() -> None:
     forged = Condition("type", "eq", "x")
     object.__setattr__(forged, "field", "type IS NOT NULL OR memory.type")
     with pytest.raises(InvalidInput):
-        said(State(1), forged, Clause())
+        said(State(1), forged, Clause(State(1)))
 
 
 def test_a_session_only_agent_cannot_list_what_others_remember_by_a_forged_condition(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nacre.errors import InvalidInput
 from nacre.model import GENERIC_ROLES, Condition, Filter, Query
 from nacre.model.instants import DAY
-from nacre.model.memory import CONFLICTS, MAY_REPLACE
+from nacre.model.memory import CONFLICTS, MAY_REPLACE, is_place_of_turn
 from nacre.model.validate import UNWRITABLE
 from nacre.protocols import Candidates, Place, Reader, Search, Vectors
 from nacre.text.date_readings import MONTHS, WEEKDAYS
@@ -245,6 +245,7 @@ HIDING = (("status", "ne"), ("expires_at", "gt_or_unset"), ("trust", "ge"))
 class PlacedCandidates(Candidates):
     """Candidates with their places in conversations."""
 
+    turn: Vectors  # 1 for what was said in a conversation, 0 for a note, also for one that was written in a session
     before: NDArray[np.int64]  # index of the previous turn in `places`; -1 when it is not there
     after: NDArray[np.int64]
     session: NDArray[np.int64]  # a number per session; each memory outside a conversation has its own
@@ -315,7 +316,8 @@ def placed(candidates: Candidates) -> PlacedCandidates:
     import numpy as np
 
     places = candidates.places
-    spot = {(p.session, p.position): i for i, p in enumerate(places) if p.session and p.position is not None}
+    turn = [is_place_of_turn(p.session, p.position) for p in places]
+    spot = {(p.session, p.position): i for i, p in enumerate(places) if turn[i]}
     names: dict[str, int] = {}
     session = [names.setdefault(p.session or f"\0{p.key}", len(names)) for p in places]
     return PlacedCandidates(
@@ -326,11 +328,13 @@ def placed(candidates: Candidates) -> PlacedCandidates:
         shares=candidates.shares,
         replaced=candidates.replaced,
         links=candidates.links,
-        before=np.array([neighbour(p, -1, spot) for p in places], np.int64),
-        after=np.array([neighbour(p, 1, spot) for p in places], np.int64),
+        turn=np.array(turn, np.float32),
+        before=np.array(neighbours(places, spot, -1), np.int64),
+        after=np.array(neighbours(places, spot, 1), np.int64),
         session=np.array(session, np.int64),
     )
 
 
-def neighbour(place: Place, step: int, spot: Mapping[tuple[str, int], int]) -> int:
-    return -1 if place.position is None else spot.get((place.session, place.position + step), -1)
+def neighbours(places: Sequence[Place], spot: Mapping[tuple[str, int | None], int], step: int) -> list[int]:
+    at = spot.get
+    return [-1 if p.position is None else at((p.session, p.position + step), -1) for p in places]

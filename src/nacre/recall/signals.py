@@ -51,7 +51,7 @@ LEAST_BEST_COSINE = 0.1
 
 def signals(candidates: PlacedCandidates, question: Question) -> dict[str, Vectors]:
     shares, known = candidates.shares, known_share(candidates, question)
-    turn = turns(candidates)
+    turn = candidates.turn
     meaning = relative_to_best(np.maximum(candidates.cosines, 0), LEAST_BEST_COSINE)
     words = known * relative_to_best(shares.sum(axis=0))
     nearby = known * relative_to_best(best_within(shares, candidates, 1).sum(axis=0))
@@ -91,12 +91,12 @@ def weighted(signals: Mapping[str, Vectors], weights: Mapping[str, float], candi
     """A row per signal: what it gives to the score of each candidate."""
     shares = np.stack([np.float32(weights[name]) * values for name, values in signals.items()])
     alone = 1 / (1 - sum(weights[name] for name in OF_CONVERSATIONS))
-    return np.asarray(shares * np.where(turns(candidates) > 0, np.float32(1), np.float32(alone)))
+    return np.asarray(shares * np.where(candidates.turn > 0, np.float32(1), np.float32(alone)))
 
 
 def style_signals(candidates: PlacedCandidates) -> dict[str, Vectors]:
     """Length and form of turns. They count only in conversations: a short note is as good as a long one."""
-    turn = turns(candidates)
+    turn = candidates.turn
     length = CHARACTERS_PER_STEM * np.array([place.length for place in candidates.places], np.float32)
     asks = np.array([place.asks for place in candidates.places], np.float32)
     return {
@@ -104,11 +104,6 @@ def style_signals(candidates: PlacedCandidates) -> dict[str, Vectors]:
         "long": turn * np.maximum(np.log1p(np.minimum(length, LONGEST)) - np.log1p(LONG), 0),
         "question": turn * asks,
     }
-
-
-def turns(candidates: PlacedCandidates) -> Vectors:
-    """1 for what was said in a conversation, 0 for a note, also for one that was written in a session."""
-    return np.array([is_place_of_turn(p.session, p.position) for p in candidates.places], np.float32)
 
 
 def relative_to_best(values: Vectors, least: float = 0.0) -> Vectors:

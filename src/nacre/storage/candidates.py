@@ -299,11 +299,25 @@ def distinct(keys: Keys) -> Keys:
     return np.delete(rising, 1 + np.flatnonzero(repeated))
 
 
+# A half has its exponent and fraction 13 bits lower than a float, and another bias: moved there, it is 2 ** -112 of its
+# value. numpy converts halves one by one, which takes three times as long.
+HALF_SHIFT, HALF_SIGN_AND_VALUE, HALF_SCALE = 13, np.int32(-0x70000001), np.float32(2.0**56)
+HALVES_AT_ONCE = 512  # rows; more would not stay in the processor's cache
+
+
 def products(halves: NDArray[np.float16], vector: Vectors) -> Vectors:
     """Of each row with the vector. Not by a matrix product: its threads keep a core busy after each recall, waiting for
     the next one."""
-    result: Vectors = np.einsum("ij,j->i", halves.astype(np.float32), vector)
-    return result
+    result = np.empty(len(halves), np.float32)
+    bits, scaled = np.ascontiguousarray(halves).view(np.int16), vector.astype(np.float32) * HALF_SCALE
+    room = np.empty((min(HALVES_AT_ONCE, len(bits)), len(vector)), np.int32)
+    for start in range(0, len(bits), HALVES_AT_ONCE):
+        part = bits[start : start + HALVES_AT_ONCE]
+        moved = room[: len(part)]
+        np.left_shift(part, HALF_SHIFT, out=moved, dtype=np.int32)
+        np.bitwise_and(moved, HALF_SIGN_AND_VALUE, out=moved)
+        np.einsum("ij,j->i", moved.view(np.float32), scaled, out=result[start : start + len(part)])
+    return result * HALF_SCALE
 
 
 def keys_of(places: Sequence[Place]) -> Keys:

@@ -257,6 +257,38 @@ def test_a_version_that_a_flipped_bit_gives_to_another_memory_comes_back_to_its_
     assert problems(copy) == [] and listed(copy) == sound[1]
 
 
+@pytest.mark.parametrize(
+    "flipped",
+    ["UPDATE version SET content = content + 1024 WHERE row = 40", "UPDATE version SET row = row + 1024 WHERE row = 40",
+     "UPDATE version SET role = CAST(x'ff' AS TEXT) WHERE row = 40"],
+)  # fmt: skip
+def test_a_version_that_a_search_cannot_find_is_named_and_found_again_after_a_repair(
+    copy: Path, sound: tuple[Path, dict[str, Memory]], flipped: str
+) -> None:
+    change(copy, flipped)
+    assert problems(copy)
+    fix(copy)
+    assert problems(copy) == [] and listed(copy) == sound[1]
+    with opened(copy) as store:
+        assert len(store.recall("alpha beta", k=MEMORIES)) == MEMORIES
+
+
+def test_later_versions_of_a_text_are_found_by_a_search_when_the_first_is_compacted_away(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "s.db", settings=Settings(embedder="hashing")) as store:
+        id = store.remember("The harbour opens at six").id
+        for tag in ("a", "b", "c"):
+            store.tag(id, add=[tag])
+        tagged_thrice = store.journal(limit=1)[0].operation.at
+        store.edit(id, importance=0.9)
+        assert [hit.memory.tags for hit in store.recall("when does the harbour open?", as_of=tagged_thrice)] == [
+            ("a", "b", "c")
+        ]
+        store.compact(older_than_days=0)
+        assert [hit.memory.importance for hit in store.recall("when does the harbour open?")] == [0.9]
+        store.tag(id, add=["d"])
+        assert store.recall("when does the harbour open?")[0].memory.tags == ("a", "b", "c", "d")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "flipped",
@@ -279,7 +311,8 @@ def test_a_text_that_is_no_text_any_more_costs_no_memory(
 
 
 def test_a_memory_is_found_though_what_is_computed_from_its_text_is_damaged(copy: Path) -> None:
-    change(copy, "UPDATE content SET asks = x'', characters = x'00ff' WHERE number < 100")
+    change(copy, "UPDATE content SET characters = x'00ff' WHERE number < 100")
+    change(copy, "UPDATE version SET asks = x'' WHERE content < 100")
     with opened(copy) as store:
         assert len(store.recall("alpha beta", k=150)) == 150
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import apsw
 
-from nacre.storage.sqlite.rows import LAST_SEQ, RECORDS, SELECTED, from_row
+from nacre.storage.sqlite.rows import LAST_SEQ, LATER_VERSIONS, RECORDS, SELECTED, from_row
 from nacre.storage.tables import DamagedRecord
 
 log = logging.getLogger("nacre.damage")
@@ -22,7 +22,8 @@ PAGE = 500
 REMEDY = "Run `nacre doctor --fix`, which moves it aside."
 READ_FAULTS = (apsw.Error, UnicodeDecodeError)  # what a statement on a damaged file may raise
 UNREADABLE = (DamagedRecord, UnicodeDecodeError, zlib.error, apsw.CorruptError)
-READ = f"SELECT {SELECTED} FROM main.{RECORDS} WHERE version.row"
+# The last column is not part of a record, but a search reads it.
+READ = f"SELECT {SELECTED}, version.role FROM main.{RECORDS} WHERE version.row"
 # Columns as raw bytes: a text that is not UTF-8 would make the driver refuse the whole row.
 NAME = (
     "SELECT CAST((SELECT name FROM space WHERE number = version.space) AS BLOB),"
@@ -37,7 +38,7 @@ def damaged_rows(connection: apsw.Connection) -> dict[int, str]:
     """
     numbers = connection.execute("SELECT row FROM main.version NOT INDEXED ORDER BY row").fetchall()
     rows = [int(row) for (row,) in numbers]  # type: ignore[arg-type]
-    damaged: dict[int, str] = {}
+    damaged = dict.fromkeys(misnumbered(connection), "its row has a number that is not its own")
     for start in range(0, len(rows), PAGE):
         page = rows[start : start + PAGE]
         if not all_readable(connection, page):
@@ -45,10 +46,16 @@ def damaged_rows(connection: apsw.Connection) -> dict[int, str]:
     return damaged
 
 
+def misnumbered(connection: apsw.Connection) -> list[int]:
+    """The rows of versions to which their content does not lead: no search can find them."""
+    sql = f"SELECT row FROM main.version NOT INDEXED WHERE row <> content AND row < {LATER_VERSIONS}"
+    return [int(row) for (row,) in connection.execute(sql).fetchall()]  # type: ignore[arg-type]
+
+
 def all_readable(connection: apsw.Connection, page: Sequence[int]) -> bool:
     try:
         read = connection.execute(f"{READ} BETWEEN ? AND ?", (page[0], page[-1])).fetchall()
-        return len([from_row(row) for row in read]) == len(page)
+        return len([from_row(row[:-1]) for row in read]) == len(page)
     except UNREADABLE:
         return False
 
@@ -56,7 +63,7 @@ def all_readable(connection: apsw.Connection, page: Sequence[int]) -> bool:
 def fault(connection: apsw.Connection, row: int) -> str:
     """Why the record cannot be read; empty when it can."""
     try:
-        from_row(connection.execute(f"{READ} = ?", (row,)).fetchall()[0])
+        from_row(connection.execute(f"{READ} = ?", (row,)).fetchall()[0][:-1])
     except IndexError:
         return "its row cannot be found"
     except UNREADABLE as error:

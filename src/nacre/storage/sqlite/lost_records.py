@@ -26,7 +26,7 @@ from nacre.storage.sqlite import damage, rows
 from nacre.storage.sqlite.connection import PLAIN, header, is_encrypted
 from nacre.storage.sqlite.damage import READ_FAULTS, walk
 from nacre.storage.sqlite.schema import PAGE_BYTES, STATEMENTS
-from nacre.storage.tables import SCALARS, DamagedRecord
+from nacre.storage.tables import SCALARS, DamagedRecord, SQLValue
 
 Values = tuple[Any, ...]
 
@@ -261,12 +261,12 @@ def rows_alone(old: apsw.Connection, size: int) -> apsw.Connection:
     return new
 
 
-LAST_COLUMNS = 4  # of a version, after the scalars: `lists`, `uses`, `stems`, `length`
+LAST_COLUMNS = 6  # of a version, after the scalars: `lists`, `uses`, `stems`, `length`, `role`, `asks`
 NONE, SOME_INT, SOME_STR, NUMBER = type(None), int | type(None), str | type(None), int | float
 # The columns of each table, which are of different numbers, with the kinds of values that they can have.
 SHAPES: dict[str, tuple[Any, ...]] = {
     "version": (NONE, int, int, int, SOME_INT, int, int, int, *[object] * (len(SCALARS) + LAST_COLUMNS)),
-    "content": (NONE, int, str | bytes, str, str, int, int, SOME_STR, int),
+    "content": (NONE, int, str | bytes, str, str, int, SOME_STR, int),
     "memory": (NONE, int, str, int, NUMBER, int),
     "space": (NONE, str, int, NUMBER, int, NUMBER, int, int, int, int, NUMBER, int),
     "journal": (NONE, str, str, str, str, NUMBER, str, str, SOME_INT, SOME_INT, SOME_INT, SOME_STR, SOME_STR, NUMBER,
@@ -396,9 +396,11 @@ class TextRecovery:
         archive. Returns their ids."""
         held = {number for (number,) in self.new.execute("SELECT content FROM main.version").fetchall()}
         orphans = dict[int, Orphan]()
-        for number in numbers:
-            if number not in held and (content := sound_content(self.old, number, self.contents)) is not None:
-                orphans[number] = Orphan(self.remains.get(number) or indexed_version(self.old, number), content)
+        lost = [number for number in numbers if number not in held]
+        indexed = indexed_versions(self.old, lost) if lost else {}
+        for number in lost:
+            if (content := sound_content(self.old, number, self.contents)) is not None:
+                orphans[number] = Orphan(self.remains.get(number) or indexed.get(number), content)
         if not orphans:
             return []
         known = indexed_fields(self.old, [each.owner.key for each in orphans.values() if each.owner is not None])
@@ -460,14 +462,24 @@ class TextRecovery:
         )
         texts = rows.content_values(*tables.contents_of(memory))
         self.new.execute(
-            "INSERT OR IGNORE INTO content VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1)",
+            "INSERT OR IGNORE INTO content VALUES (?, ?, ?, ?, ?, ?, ?, 1)",
             (number, content.space, content.text, *texts[1:], content.words),
         )
         self.new.execute("UPDATE content SET pending = 1 WHERE number = ?", (number,))
         length = len(" ".join(tables.unpacked_stems(content.words, 3)).split())
-        values = [key, content.space, seq_from, None, seq_from, number, 1, *rows.version_values(memory)]
-        values += [tables.packed_stems(("", "")), length]
-        self.new.execute(f"INSERT INTO main.version VALUES (NULL, {', '.join('?' for _ in values)})", values)
+        values: list[SQLValue] = [
+            number,
+            key,
+            content.space,
+            seq_from,
+            None,
+            seq_from,
+            number,
+            1,
+        ]
+        values += [*rows.version_values(memory), tables.packed_stems(("", "")), length]
+        values += rows.place_values(memory.role, memory.text)
+        self.new.execute(f"INSERT INTO main.version VALUES ({', '.join('?' for _ in values)})", values)
 
     def _free_id(self, space: int, key: int) -> str:
         """The memory's own, as the index of ids or the journal has it, unless another one has it now."""
@@ -492,7 +504,7 @@ def sound_content(old: apsw.Connection, number: int, contents: Mapping[int, Valu
         matches = []
     row = matches[0] if matches else None
     if row is None and number in contents:
-        _, space, text, title, role, characters, _, words, _ = contents[number]
+        _, space, text, title, role, characters, words, _ = contents[number]
         row = (space, text, title, role, characters, words)
     with suppress(zlib.error, UnicodeDecodeError):
         if row is not None and isinstance(row[0], int) and row[0] > 0 and isinstance(row[1], str | bytes):
@@ -503,15 +515,11 @@ def sound_content(old: apsw.Connection, number: int, contents: Mapping[int, Valu
     return None
 
 
-def indexed_version(old: apsw.Connection, content: int) -> Remains | None:
-    """The newest version with this content, by the index."""
-    sql = "SELECT key, seq_from FROM main.version INDEXED BY version_content WHERE content = ? AND anchor = seq_from"
-    with suppress(*READ_FAULTS):
-        matches = [row for row in old.execute(sql, (content,)).fetchall() if all(isinstance(each, int) for each in row)]
-        if matches:
-            key, seq_from = max(matches, key=lambda row: row[1])  # type: ignore[arg-type, return-value]
-            return Remains(int(key), int(seq_from))  # type: ignore[arg-type]
-    return None
+def indexed_versions(old: apsw.Connection, contents: Collection[int]) -> dict[int, Remains]:
+    """The first version with each of these contents, which has its number, by the index of keys."""
+    known = both_ways(old, "SELECT row, key, seq_from FROM main.version INDEXED BY version_key ORDER BY key{0}")
+    wanted = set(contents)
+    return {row: Remains(key, seq) for row, key, seq in known if row in wanted and isinstance(key, int)}
 
 
 def newest_first(orphans: Mapping[int, Orphan]) -> list[int]:

@@ -45,8 +45,8 @@ from nacre.storage.sqlite.connection import (
 )
 from nacre.storage.sqlite.damage import walk
 from nacre.storage.sqlite.lost_records import Remains, ScannedRows, TextRecovery, invented_name
-from nacre.storage.sqlite.rows import RECORDS, SELECTED, from_row
-from nacre.storage.sqlite.transaction import renew_anchors, write_counts
+from nacre.storage.sqlite.rows import LATER_VERSIONS, RECORDS, SELECTED, from_row
+from nacre.storage.sqlite.transaction import renew_leads, write_counts
 from nacre.storage.tables import (
     CONTENT,
     IDENTITY,
@@ -63,10 +63,12 @@ COPIED_AT_ONCE = 1 << 20
 FEW = 20  # rows: a damaged one among them must not speak for its table
 MOST_PROBED = 5_000_000  # row numbers; a damaged counter may tell of many more than there can be
 VERSION = (
-    "key", "space", "seq_from", "seq_to", "anchor", "content", "version", *SCALARS, "lists", "uses", "stems", "length"
+    "key", "space", "seq_from", "seq_to", "anchor", "content", "version", *SCALARS, "lists", "uses", "stems", "length",
+    "role", "asks",
 )  # fmt: skip
 VERSION_COLUMNS = ", ".join(VERSION)
-COMPUTED = {"uses": b"", "stems": tables.packed_stems(("", "")).encode(), "length": 0}  # the last columns of a version
+# The last columns of a version.
+COMPUTED = {"uses": b"", "stems": tables.packed_stems(("", "")).encode(), "length": 0, "role": "", "asks": 0}
 NAMES = "SELECT key, space, CAST(id AS BLOB), gone FROM main.memory"
 FAULTS = (apsw.Error, DamagedRecord, UnicodeDecodeError, StoreDamaged)
 
@@ -113,8 +115,10 @@ def repaired_in_place(path: Path, key: Key | None, now: float) -> Repaired | Non
         connection = connections.get()
         connection.execute("BEGIN IMMEDIATE")
         try:
-            own_keys = misattributed(connection)
+            own_keys, numbered = misattributed(connection), rightly_numbered(connection)
             connection.execute("REINDEX")
+            number_again(connection, numbered)
+            renew_places(connection)
             connection.executemany("UPDATE OR IGNORE main.version SET key = ?2 WHERE row = ?1", own_keys.items())
             damaged = damage.damaged_rows(connection)
             remains = dict(filter(None, (readable_remains(connection, row) for row in damaged)))
@@ -123,7 +127,7 @@ def repaired_in_place(path: Path, key: Key | None, now: float) -> Repaired | Non
             ids = {key: id for key, _, id, _ in walk(connection, f"{NAMES} NOT INDEXED")} if remains else {}
             recovered = TextRecovery(connection, connection, now, remains, ids).recover(remains)
             invented = invented_spaces(spaces, connection)
-            renew_anchors(connection)
+            renew_leads(connection)
             follow_versions(connection)
             if aside:
                 mark_entries(connection)
@@ -180,6 +184,29 @@ def misattributed(connection: apsw.Connection) -> dict[int, int]:
         " WHERE indexed.key <> version.key AND journal.key = indexed.key AND journal.new"
     )
     return dict(walk(connection, sql))
+
+
+def rightly_numbered(connection: apsw.Connection) -> list[int]:
+    """Of the versions whose row has another number than its content says, those that the index knows under this number:
+    then a flipped bit has changed the content."""
+    indexed = {row for (row,) in walk(connection, "SELECT row FROM main.version INDEXED BY version_key")}
+    return [row for row in damage.misnumbered(connection) if row in indexed]
+
+
+def number_again(connection: apsw.Connection, rightly: Sequence[int]) -> None:
+    """Makes the numbers of versions and their contents agree; `rightly` are those whose number is sound."""
+    connection.executemany("UPDATE main.version SET content = row WHERE row = ?", [(row,) for row in rightly])
+    connection.execute(
+        f"UPDATE OR IGNORE main.version SET row = content WHERE row <> content AND row < {LATER_VERSIONS}"
+    )
+
+
+def renew_places(connection: apsw.Connection) -> None:
+    """What a version has of its content, as the content has it; whether a compressed text asks stays as it is."""
+    marks = ", ".join(f"'{mark}'" for mark in tables.QUESTION_MARKS)
+    asks = f"CASE typeof(text) WHEN 'text' THEN substr(text, -1) IN ({marks}) ELSE version.asks END"
+    own = f"SELECT content.role, {asks} FROM content WHERE number = version.content"
+    connection.execute(f"UPDATE main.version SET (role, asks) = ({own}) WHERE (role, asks) IS NOT ({own})")
 
 
 def follow_versions(connection: apsw.Connection) -> None:
@@ -248,6 +275,7 @@ def drop_orphans(connection: apsw.Connection) -> None:
 
 def complete_indexes(connection: apsw.Connection) -> None:
     """Fills a word index that is damaged or disagrees with the contents, and counts everything again."""
+    renew_places(connection)
     if not words_agree(connection):
         rebuild_words(connection)
     recount(connection)
@@ -438,6 +466,7 @@ def salvage(file: Path, path: Path, key: Key | None, fresh: Path, now: float) ->
         without_row = restore_spaces(old, new)
         carry_journal(old, new)
         done = carry_memories(old, new, lost_records.scanned(old, size), now)
+        renew_leads(new)
         mark_entries(new)
         follow_versions(new)
         rebuild_names(new)
@@ -581,7 +610,8 @@ def as_text(kind: str, value: Any) -> Any:
 
 
 def row_numbers(old: apsw.Connection, table: str, column: str, others: Sequence[str]) -> list[int]:
-    """Every number that a row may have: from both ends of the table, from what refers to it, and all in between."""
+    """Every number that a row may have: from both ends of the table, from what refers to it, and all in between. The
+    first versions of contents have the numbers of these."""
     numbers: set[int] = set()
     for sql in (
         f"SELECT {column} FROM {table} NOT INDEXED ORDER BY {column}",
@@ -589,9 +619,13 @@ def row_numbers(old: apsw.Connection, table: str, column: str, others: Sequence[
         *others,
     ):
         numbers |= {row[0] for row in walk(old, sql) if isinstance(row[0], int) and row[0] > 0}
-    counter = [row[0] for row in walk(old, f"SELECT seq FROM sqlite_sequence WHERE name = '{table}'")]
-    last = max([number for number in (*numbers, *counter) if isinstance(number, int)], default=0)
-    return sorted(numbers | set(range(1, min(last, MOST_PROBED) + 1)))
+    counted = "content" if table == "version" else table
+    counter = [row[0] for row in walk(old, f"SELECT seq FROM sqlite_sequence WHERE name = '{counted}'")]
+    numbers |= {number for number in counter if isinstance(number, int) and number > 0}
+    for begin in (0, LATER_VERSIONS):
+        last = max((number - begin for number in numbers if begin < number < begin + LATER_VERSIONS), default=0)
+        numbers |= set(range(begin + 1, begin + min(last, MOST_PROBED) + 1))
+    return sorted(numbers)
 
 
 def carry_journal(old: apsw.Connection, new: apsw.Connection) -> None:
@@ -620,10 +654,11 @@ def carry_memories(old: apsw.Connection, new: apsw.Connection, scan: ScannedRows
     for how in (" NOT INDEXED", " NOT INDEXED ORDER BY key DESC", " INDEXED BY sqlite_autoindex_memory_1"):
         names |= {row[0]: row[1:] for row in walk(old, f"{NAMES}{how}")}
     names = {key: (row[1], row[2].encode(), row[3]) for key, row in scan.memory.items()} | names
-    others = ("SELECT row FROM version INDEXED BY version_updated",)
+    of_versions = "SELECT row FROM version INDEXED BY version_updated"
+    contents = row_numbers(old, "content", "number", (f"{of_versions} WHERE row < {LATER_VERSIONS}",))
     own_keys = misattributed(old)
     aside, lost, remains = list[str](), list[str](), dict[int, Remains]()
-    for row in row_numbers(old, "version", "row", others):
+    for row in row_numbers(old, "version", "row", (of_versions,)):
         try:
             carry_version(old, new, row, names, own_keys, scan)
         except (apsw.Error, DamagedRecord, UnicodeDecodeError, ValueError, TypeError, zlib.error) as error:
@@ -636,7 +671,6 @@ def carry_memories(old: apsw.Connection, new: apsw.Connection, scan: ScannedRows
             elif not id.startswith("row "):
                 lost.append(id)
     carry_misplaced(old, new, names, scan)
-    contents = row_numbers(old, "content", "number", ("SELECT content FROM version INDEXED BY version_content",))
     numbers = sorted({*contents, *scan.content})
     ids = {key: id for key, (_, id, _) in names.items()}
     deleted = {key for key, (_, _, gone) in names.items() if gone}
@@ -693,7 +727,9 @@ def put_version(
     scalars = [version[each] for each in (*SCALARS, "version", "lists")]
     memory = from_row([name[0][0], *known, *texts_of, *scalars])
     stems = next((row[0] for row in walk(old, f"SELECT words FROM content WHERE number = {content}")), None)
+    version["row"] = row_for(new, version["row"], content)
     version["anchor"] = version["seq_from"]  # in every index, whatever was there before it
+    version["role"], version["asks"] = rows.place_values(memory.role, memory.text)
     version["stems"] = damage.legible(version["stems"])
     version["uses"] = damage.legible(version["uses"])
     if not is_pair(version["uses"]):
@@ -702,13 +738,22 @@ def put_version(
     put_memory(new, (key, space, memory.id, gone, *uses), names)
     pending, written = int(version["seq_to"] is None), rows.content_values(*tables.contents_of(memory))
     new.execute(
-        "INSERT OR IGNORE INTO content VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT OR IGNORE INTO content VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (content, version["space"], texts_of[0], *written[1:], stems, pending),
     )
     if pending:
         new.execute("UPDATE content SET pending = 1 WHERE number = ?", (content,))
     marks = ", ".join("?" for _ in values)
     new.execute(f"INSERT INTO version(row, {VERSION_COLUMNS}) VALUES ({marks})", list(version.values()))
+
+
+def row_for(new: apsw.Connection, row: int | None, content: int) -> int:
+    """The number of a version of a content that had this number, if it had any."""
+    if row is not None and row > LATER_VERSIONS:
+        return row
+    is_taken = new.execute("SELECT 1 FROM main.version WHERE row = ?", (content,)).fetchall()
+    last = "SELECT 1 + max(?, coalesce(max(row), 0)) FROM main.version"
+    return int(rows.only_row(new, last, LATER_VERSIONS)[0]) if is_taken else content
 
 
 def row_or_scanned(old: apsw.Connection, sql: str, number: int, scanned: list[Any]) -> list[tuple[Any, ...]]:

@@ -44,6 +44,9 @@ from nacre.storage.tables import (
 
 Row: TypeAlias = Sequence[SQLValue]
 
+# The first version of a content has its number; the others have numbers above this: see `version` in schema.sql.
+LATER_VERSIONS = 1 << 40
+
 FIELDS = ("space", *RECORD)
 USES = slice(FIELDS.index("last_accessed"), FIELDS.index("access_count") + 1)
 # Where a memory's fields are among the values of a row with its lists after them.
@@ -103,9 +106,14 @@ def uses_text(last_accessed: float, access_count: int) -> str:
     return f"[{last_accessed!r},{access_count!r}]"
 
 
+def place_values(role: str, text: str) -> tuple[SQLValue, ...]:
+    """The columns `role` and `asks` of a version."""
+    return role, int(text.endswith(QUESTION_MARKS))
+
+
 def content_values(text: str, title: str, role: str) -> list[SQLValue]:
-    """The columns `CONTENT`, `characters` and `asks` of a content."""
-    return [text, title, role, len(text), int(text.endswith(QUESTION_MARKS))]
+    """The columns `CONTENT` and `characters` of a content."""
+    return [text, title, role, len(text)]
 
 
 def from_row(row: Row) -> Memory:
@@ -319,12 +327,22 @@ class State(NamedTuple):
         seq = int(self.seq)
         return f"({table}.seq_from <= {seq} AND ({table}.seq_to IS NULL OR {table}.seq_to > {seq}))"
 
+    @property
+    def of_content(self) -> str:
+        """Joins the first version of a content and the one of the state, which mostly are the same row."""
+        later = "later.key = first.key AND later.content = first.content"
+        return (
+            f"main.version AS first CROSS JOIN version ON version.row = CASE WHEN {self.of('first')} THEN first.row"
+            f" ELSE (SELECT later.row FROM main.version AS later WHERE {later} AND {self.of('later')}) END"
+        )
+
 
 @dataclass(slots=True)
 class Clause:
     """A condition on `version` and the tables that it needs beside it; `base` is the one that is looked up first.
     `narrow` says that an index leads to all it can admit, and that these are few."""
 
+    state: State
     parts: list[str] = field(default_factory=list)
     values: list[SQLValue] = field(default_factory=list)
     tables: set[str] = field(default_factory=set)
@@ -338,20 +356,23 @@ class Clause:
     def joined(self, *more: str) -> str:
         """The tables of a query that also reads from `more`."""
         needed = {*self.tables, *more}
-        first = LED if self.base == "lead" else "version"
+        listed = "json_each(?) AS wanted CROSS JOIN " if WANTED in self.parts else ""
+        first = listed + {"lead": LED, "first": self.state.of_content}.get(self.base, "version")
         return first + (JOIN_MEMORY if "memory" in needed else "") + (JOIN_CONTENT if "content" in needed else "")
 
 
-BY_CONTENT = f"lead.content {AMONG}"  # the first value of the query is a list of contents
+# The versions of a list of contents, which is the first value of the query.
+WANTED = "first.row = wanted.value"
 
 
 def clause(state: State, where: Filter, *, by: str = "", led: bool = False) -> Clause:
     """`by` is the condition that the versions are found by; else those of the space are walked in some order: that of a
     partial index where `led`, or a time of such an index is asked for."""
     timed = not by and any(condition.field in LEADING_TIMES for condition in where.conditions)
-    made = Clause([by] if by else [], base="lead" if led or timed or by.startswith("lead.") else "version")
+    base = "first" if by.startswith("first.") else "lead" if led or timed or by.startswith("lead.") else "version"
+    made = Clause(state, [by] if by else [], base=base)
     # The plus keeps the planner from the indexes that begin with the space.
-    made.parts += ["+version.space = ?" if by else f"{made.base}.space = ?", state.of("version")]
+    made.parts += ["+version.space = ?" if by else f"{base}.space = ?", state.of("version")]
     made.values.append(state.space)
     if made.base == "lead":
         made.parts.append(IS_LEAD)
@@ -484,8 +505,8 @@ def column_of(name: str, made: Clause) -> str:
         made.tables.add(table)
         return f"+{table}.{name}"
     if not name.startswith("metadata."):
-        indexed = name in LEADING_TIMES if made.base == "lead" else name == "updated_at"
-        return f"{made.base}.{name}" if indexed else f"+version.{name}"
+        indexed = {"lead": LEADING_TIMES, "version": ("updated_at",)}.get(made.base, ())
+        return f"{made.base}.{name}" if name in indexed else f"+version.{name}"
     path = f"""'$.metadata."{name.removeprefix("metadata.")}"'"""
     plain_kind = f"json_type(version.lists, {path}) NOT IN ('object', 'array')"
     return f"(CASE WHEN {plain_kind} THEN json_extract(version.lists, {path}) END)"

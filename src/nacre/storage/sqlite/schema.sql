@@ -27,12 +27,15 @@ CREATE INDEX memory_accessed ON memory(space, last_accessed);
 -- The texts from which words and vectors are derived. `words` are the stems of title, text and role, a line each.
 CREATE TABLE content(
     number INTEGER PRIMARY KEY AUTOINCREMENT, space INTEGER NOT NULL, text, title, role,
-    characters INTEGER NOT NULL, asks INTEGER NOT NULL, words TEXT, pending INTEGER NOT NULL
+    characters INTEGER NOT NULL, words TEXT, pending INTEGER NOT NULL
 );
 CREATE INDEX content_pending ON content(number) WHERE pending;
 
 -- Each state that was written, from journal entry `seq_from` until `seq_to`, which is NULL for the present one. `stems`
 -- are those of tags and entities, a line each; `length` counts all stems, `uses` is the use when it was written.
+-- `row` is the number of the content in the first of its versions, and above 2 ** 40 in the others: a search finds the
+-- version of a content by its number, without an index. `role` and `asks` (whether the text is a question) are of the
+-- content: a search needs them, and nothing else of it.
 -- `anchor` is the `seq_from` of the first of the versions in a row that have the same values in the partial indexes.
 -- Only that one is in them, so that an edit of a tag touches none. A query finds it as `lead`, and by its key the
 -- version of the state that is asked about.
@@ -42,11 +45,11 @@ CREATE TABLE version(
     agent, type, source, source_notes, importance, salience, confidence, polarity, trust, pinned, valence, arousal,
     session, position, created_at, updated_at, occurred_at, valid_from, valid_until, expires_at, last_validated_at,
     status, trashed_from, superseded_by, superseded_at,
-    lists TEXT NOT NULL, uses TEXT NOT NULL, stems TEXT NOT NULL, length INTEGER NOT NULL
+    lists TEXT NOT NULL, uses TEXT NOT NULL, stems TEXT NOT NULL, length INTEGER NOT NULL,
+    role, asks INTEGER NOT NULL
 );
 CREATE UNIQUE INDEX version_key ON version(key, seq_from);
 CREATE INDEX version_updated ON version(space, updated_at, key);
-CREATE INDEX version_content ON version(content, key, seq_from, anchor) WHERE anchor = seq_from;
 CREATE INDEX version_created ON version(space, created_at, key, seq_from, anchor) WHERE anchor = seq_from;
 CREATE INDEX version_importance ON version(space, importance, created_at, key, seq_from, anchor) WHERE anchor = seq_from;
 CREATE INDEX version_confidence ON version(space, confidence, created_at, key, seq_from, anchor) WHERE anchor = seq_from;
@@ -175,19 +178,20 @@ CREATE VIEW present AS SELECT number, name, dropped, dropped_memories, dropped_s
 
 -- A new memory with all its rows, so that one statement writes them. `labels` are (field, name, times) in JSON, `chunks`
 -- are (id, start, stop, digest in hex, embedded, vector in hex or null), `links` are (target, rel, weight, kind).
-CREATE VIEW new_memory AS SELECT memory.id, last_accessed, access_count, text, title, role, characters, asks, words,
-    pending, version.*, NULL AS labels, NULL AS chunks, NULL AS links FROM version JOIN memory USING (key)
+CREATE VIEW new_memory AS SELECT memory.id, last_accessed, access_count, text, title, characters, words, pending,
+    version.*, NULL AS labels, NULL AS chunks, NULL AS links FROM version JOIN memory USING (key)
     JOIN content ON content.number = version.content;
 CREATE TRIGGER new_memory_inserted INSTEAD OF INSERT ON new_memory BEGIN
     INSERT INTO memory(key, space, id, gone, last_accessed, access_count)
         VALUES (new.key, new.space, new.id, 0, new.last_accessed, new.access_count);
-    INSERT INTO content(number, space, text, title, role, characters, asks, words, pending) VALUES (new.content,
-        new.space, new.text, new.title, new.role, new.characters, new.asks, new.words, new.pending);
-    INSERT INTO version VALUES (NULL, new.key, new.space, new.seq_from, NULL, new.anchor, new.content, new.version,
+    INSERT INTO content(number, space, text, title, role, characters, words, pending) VALUES (new.content,
+        new.space, new.text, new.title, new.role, new.characters, new.words, new.pending);
+    INSERT INTO version VALUES (new.content, new.key, new.space, new.seq_from, NULL, new.anchor, new.content, new.version,
         new.agent, new.type, new.source, new.source_notes, new.importance, new.salience, new.confidence,
         new.polarity, new.trust, new.pinned, new.valence, new.arousal, new.session, new.position, new.created_at,
         new.updated_at, new.occurred_at, new.valid_from, new.valid_until, new.expires_at, new.last_validated_at,
-        new.status, new.trashed_from, new.superseded_by, new.superseded_at, new.lists, new.uses, new.stems, new.length);
+        new.status, new.trashed_from, new.superseded_by, new.superseded_at, new.lists, new.uses, new.stems, new.length,
+        new.role, new.asks);
     INSERT INTO label(space, field, name, key, seq_from, times)
         SELECT new.space, value ->> 0, value ->> 1, new.key, new.seq_from, value ->> 2 FROM json_each(new.labels);
     INSERT INTO chunk(id, content, space, start, stop, digest, embedded)

@@ -38,10 +38,10 @@ from nacre.storage.candidates import (
 )
 from nacre.storage.sqlite.rows import (
     AMONG,
-    BY_CONTENT,
     EMBEDDER_VALUES,
     PLACE_BITS,
     SELECTED,
+    WANTED,
     Clause,
     State,
     clause,
@@ -95,8 +95,8 @@ NONE = np.float32(-2)  # below every cosine
 FAR = np.uint16(0xFFFF)  # above every distance
 # What is computed from the text is no reason to leave a memory out where it is damaged: any number will do.
 PLACE = (
-    "version.content, memory.id, version.session, version.position, content.role,"
-    " CAST(version.length AS INTEGER), CAST(content.asks AS INTEGER),"
+    "version.content, memory.id, version.session, version.position, version.role,"
+    " CAST(version.length AS INTEGER), CAST(version.asks AS INTEGER),"
     " coalesce(version.occurred_at, version.created_at)"
 )
 OWN_PLACE = "content, id, session, position, role, length, asks, at"  # the same, in a table of `reached`
@@ -198,9 +198,9 @@ class SQLiteIndex(WordIndex):
         if not terms and not common:
             return WordCounts(result, newest, lengths)
         simple = {tokens(self._state.space, term): term for term in terms if term.isascii() and term.isalnum()}
-        texts = clause(self._state, visible, by="lead.content = occurrence.doc")
+        texts = clause(self._state, visible, by="first.row = occurrence.doc")
         names = clause(self._state, visible, by="version.key = label.key")
-        held = clause(self._state, admitted or ALL, by="lead.content = word.rowid")
+        held = clause(self._state, admitted or ALL, by="first.row = word.rowid")
         within = (f" CROSS JOIN {held.joined()}", f" AND {held.sql}") if admitted is not None else ("", "")
         one = (
             " UNION ALL SELECT ?, json_group_array(number), 0, NULL, 0 FROM (SELECT word.rowid AS number FROM word"
@@ -231,7 +231,7 @@ class SQLiteIndex(WordIndex):
 
     def _count(self, term: str, visible: Filter, result: dict[int, float], lengths: dict[int, int]) -> None:
         """Phrases, and signs that the index may fold, are counted in the stems themselves."""
-        texts = clause(self._state, visible, by="lead.content = word.rowid")
+        texts = clause(self._state, visible, by="first.row = word.rowid")
         names = clause(self._state, visible, by="version.key = label.key")
         stems = "SELECT version.content, version.length, content.words, version.stems FROM"
         rows = fetch(
@@ -274,7 +274,7 @@ class SQLiteIndex(WordIndex):
             tried *= WIDENING  # a few long memories filled the places with their many chunks
 
     def _in_state(self, keys: Keys) -> Keys:
-        made = clause(self._state, ALL, by=BY_CONTENT)
+        made = clause(self._state, ALL, by=WANTED)
         sql = f"SELECT version.content FROM {made.joined()} WHERE {made.sql}"
         rows = fetch(self._connection, sql, (json.dumps(keys.tolist()), *made.values))
         return np.array([key for (key,) in rows], np.int64)
@@ -287,11 +287,12 @@ class SQLiteIndex(WordIndex):
         return np.array([self._cosines[key] for key in keys.tolist()], np.float32)
 
     def places(self, keys: Keys, where: Filter) -> list[Place]:
-        made = clause(self._state, where, by=BY_CONTENT)
+        made = clause(self._state, where, by=WANTED)
         columns, width = f"{PLACE}, {SELECTED}" if self.reads_records else PLACE, len(Place._fields)
+        tables = ("memory", "content") if self.reads_records else ("memory",)
         rows = fetch(
             self._connection,
-            f"SELECT {columns} FROM {made.joined('memory', 'content')} WHERE {made.sql} ORDER BY version.content",
+            f"SELECT {columns} FROM {made.joined(*tables)} WHERE {made.sql} ORDER BY version.content",
             (json.dumps(keys.tolist()), *made.values),
         )
         if self.reads_records:
@@ -303,9 +304,9 @@ class SQLiteIndex(WordIndex):
         if replaced is None and not linked_by:
             return Reached(self.places(keys, where))
         asked = json.dumps(keys.tolist())
-        own = clause(self._state, where, by=BY_CONTENT)
+        own = clause(self._state, where, by=WANTED)
         tables = [f"own({OWN_COLUMNS}) AS MATERIALIZED (SELECT version.key, {PLACE}"
-                  f" FROM {own.joined('memory', 'content')} WHERE {own.sql})"]  # fmt: skip
+                  f" FROM {own.joined('memory')} WHERE {own.sql})"]  # fmt: skip
         selects = [f"SELECT {OWN}, 0, '', '', {OWN_PLACE}, NULL, NULL FROM own"]
         values: list[SQLValue] = [asked, *own.values]
         if replaced is not None:
@@ -344,7 +345,7 @@ class SQLiteIndex(WordIndex):
         self, where: Filter, replaced: Filter, asked: str
     ) -> tuple[str, str, list[SQLValue], list[SQLValue]]:
         """A table of the chains that begin at the contents, the query for their members, and the values of both."""
-        first = clause(self._state, replaced, by=BY_CONTENT)
+        first = clause(self._state, replaced, by=WANTED)
         next_one = clause(self._state, replaced, by="version.key = named.key")
         member = clause(self._state, where, by="version.key = named.key")
         named = "chain CROSS JOIN memory AS named ON named.space = ? AND named.id = chain.successor"
@@ -357,7 +358,7 @@ class SQLiteIndex(WordIndex):
         )
         select = (
             f"SELECT {SUCCESSOR}, chain.key, chain.id, '', {PLACE}, vector.chunk, vector.halves FROM {named}"
-            f" CROSS JOIN {member.joined('memory', 'content')}{self._with_vectors} WHERE {member.sql}"
+            f" CROSS JOIN {member.joined('memory')}{self._with_vectors} WHERE {member.sql}"
         )
         space = self._state.space
         return chain, select, [asked, *first.values, space, *next_one.values], [space, *member.values]
@@ -371,10 +372,10 @@ class SQLiteIndex(WordIndex):
         columns = f"own.content, own.id, link.kind, {PLACE}, vector.chunk, vector.halves"
         selects = [
             f"SELECT {LINKED_FROM}, {columns} FROM {near.format('link.space = ? AND link.target = own.id')}"
-            f" CROSS JOIN {source.joined('memory', 'content')}{self._with_vectors} WHERE {source.sql}",
+            f" CROSS JOIN {source.joined('memory')}{self._with_vectors} WHERE {source.sql}",
             f"SELECT {LINKED_TO}, {columns} FROM {near.format('link.key = own.key')}"
             " CROSS JOIN memory AS named ON named.space = link.space AND named.id = link.target"
-            f" CROSS JOIN {target.joined('memory', 'content')}{self._with_vectors} WHERE {target.sql}",
+            f" CROSS JOIN {target.joined('memory')}{self._with_vectors} WHERE {target.sql}",
         ]
         return selects, [self._state.space, *rels, *source.values, *rels, *target.values]
 
@@ -385,7 +386,7 @@ class SQLiteIndex(WordIndex):
         asked = [(session, position - reach, position + reach) for session, position in spots]
         places = (
             f"WITH spot(session, first, last) AS (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?))"
-            f" SELECT DISTINCT {PLACE} FROM spot CROSS JOIN {made.joined('memory', 'content')}"
+            f" SELECT DISTINCT {PLACE} FROM spot CROSS JOIN {made.joined('memory')}"
             " WHERE lead.session = spot.session AND lead.session <> ''"
             f" AND lead.position BETWEEN spot.first AND spot.last AND {made.sql}"
         )
@@ -457,7 +458,7 @@ class SQLiteIndex(WordIndex):
         """The best chunk of each memory that the filter admits, complete down to the worst chunk looked at."""
         chunks, owners, cosines = index.nearest(self._connection, vector, tried, only, self._newest)
         first = np.sort(np.unique(owners, return_index=True)[1])
-        made = clause(self._state, where, by=BY_CONTENT)
+        made = clause(self._state, where, by=WANTED)
         rows: list[tuple[Any, ...]] = self._connection.execute(
             f"SELECT version.content, memory.id FROM {made.joined('memory')} WHERE {made.sql}",
             (json.dumps(owners[first].tolist()), *made.values),
@@ -708,7 +709,8 @@ def likeliest(bits: Bits, rows: Numbers, vector: Vectors, wanted: int) -> Number
         return rows
     asked = np.zeros(len(bits) * WORD_BITS, np.float32)
     asked[: len(vector)] = vector
-    sums = asked.reshape(-1, 8) @ np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).T  # of each octet
+    set_bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float32)
+    sums = np.einsum("ij,kj->ik", asked.reshape(-1, 8), set_bits)  # of each octet; see `products` about threads
     estimates = np.zeros(len(rows), np.float32)
     for word, of_octets in zip(bits, sums.reshape(len(bits), -1, 256), strict=True):
         octets = word.take(rows).astype("<u8", copy=False).view(np.uint8).reshape(len(rows), -1)

@@ -563,8 +563,8 @@ class SQLiteBackend(SQLiteReader, TransactionalBackend):
     def pending(self, limit: int) -> list[Memory]:
         with self._connected() as connection:
             result = connection.execute(
-                f"SELECT {SELECTED} FROM {LED}{JOIN_MEMORY}{JOIN_CONTENT} WHERE {IS_LEAD}"
-                " AND lead.content IN (SELECT number FROM content WHERE pending) AND version.seq_to IS NULL LIMIT ?",
+                f"SELECT {SELECTED} FROM content CROSS JOIN {State(NOWHERE).of_content}{JOIN_MEMORY}"
+                " WHERE content.pending AND first.row = content.number AND version.seq_to IS NULL LIMIT ?",
                 (limit,),
             ).fetchall()
             return [from_row(row) for row in result]

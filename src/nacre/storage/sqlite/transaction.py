@@ -63,11 +63,18 @@ if TYPE_CHECKING:
 TABLE_BY_TABLE = 16  # from so many new memories on
 
 
+def without_role(content: Sequence[Any]) -> tuple[Any, ...]:
+    """Of the columns `CONTENT_VALUES`: in the view `new_memory` the version's role is that of its content."""
+    return (*content[:ROLE_AT], *content[ROLE_AT + 1 :])
+
+
 def insertion(table: str, *columns: str) -> str:
     return f"INSERT INTO main.{table}({', '.join(columns)}) VALUES ({', '.join('?' for _ in columns)})"
 
 
-VERSION = ("key", "seq_from", "anchor", "content", "version", *SCALARS, "lists", "uses", "stems", "length")
+VERSION = (
+    "key", "seq_from", "anchor", "content", "version", *SCALARS, "lists", "uses", "stems", "length", "role", "asks",
+)  # fmt: skip
 # The fields of a memory that the partial indexes of `version` hold, besides its content.
 INDEXED = (
     "created_at", "importance", "confidence", "type", "status", "session", "position", "occurred_at", "expires_at",
@@ -75,7 +82,8 @@ INDEXED = (
 )  # fmt: skip
 OPEN_LABEL = "space = ?1 AND field = ?3 AND name = ?4 AND key = ?5 AND seq_to IS NULL"
 OPEN_LINK = "space = ?1 AND target = ?3 AND rel = ?4 AND key = ?5 AND seq_to IS NULL"
-CONTENT_VALUES = (*CONTENT, "characters", "asks", "words", "pending")
+CONTENT_VALUES = (*CONTENT, "characters", "words", "pending")
+ROLE_AT = CONTENT_VALUES.index("role")  # which a version has, too
 INSERT_ENTRY = insertion(
     "journal", "place", "memory_id", "kind", "act", "actor", "at", "batch", "why", "key", "old", "new", "before",
     "after", "latest", "memories", "stems",
@@ -92,12 +100,14 @@ STATEMENTS: Mapping[str, str] = {
     DELETE_LABEL: f"DELETE FROM label WHERE {OPEN_LABEL} AND seq_from = ?2",
     DELETE_LINK: f"DELETE FROM link WHERE {OPEN_LINK} AND seq_from = ?2",
     DELETE_CHUNK: "DELETE FROM chunk WHERE id = ?2",
-    NEW_MEMORY: insertion(NEW_MEMORY, "space", *IDENTITY, *CONTENT_VALUES, *VERSION, "labels", "chunks", "links"),
+    NEW_MEMORY: insertion(
+        NEW_MEMORY, "space", *IDENTITY, *without_role(CONTENT_VALUES), *VERSION, "labels", "chunks", "links"
+    ),
     "memory": insertion("memory", "space", "key", "gone", *IDENTITY),
     "content": insertion("content", "space", "number", *CONTENT_VALUES),
-    INSERT_VERSION: insertion("version", "space", *VERSION),
-    REPLACE_VERSION: f"UPDATE main.version SET space = ?, {', '.join(f'{name} = ?' for name in VERSION)}"
-    " WHERE key = ? AND seq_from = ?",
+    INSERT_VERSION: insertion("version", "space", "row", *VERSION),
+    REPLACE_VERSION: "UPDATE main.version SET space = ?, row = iif(content = ?, row, ?),"
+    f" {', '.join(f'{name} = ?' for name in VERSION)} WHERE key = ? AND seq_from = ?",
     SET_STEMS: "UPDATE main.version SET stems = ?2, length = ?3 WHERE key = ?4 AND seq_from = ?5",
     SET_WORDS: "UPDATE content SET words = ?2 WHERE number = ?3",
     SET_PENDING: "UPDATE content SET pending = ?2 WHERE number = ?3",
@@ -111,7 +121,11 @@ STATEMENTS: Mapping[str, str] = {
     "journal": INSERT_ENTRY,
 }
 # A space with what else a writer needs, and those of its memories that are asked for: one row for each, or one without.
-LAST_NUMBERS = "(SELECT json_group_object(name, seq) FROM sqlite_sequence)"  # given so far, by table
+# Given so far, by table; of versions those that are not the first of their content.
+LAST_NUMBERS = (
+    "(SELECT json_group_object(name, seq) FROM (SELECT name, seq FROM sqlite_sequence UNION ALL"
+    f" SELECT 'version', max({rows.LATER_VERSIONS}, coalesce((SELECT max(row) FROM main.version), 0))))"
+)
 SPACE = ("number", "seq", "last_at", "memories", "stems", "latest")
 LAST_VECTOR = "(SELECT chunk FROM vector WHERE space = space.number ORDER BY chunk DESC LIMIT 1)"
 READ = (
@@ -162,6 +176,7 @@ class SQLiteTransaction(BufferedTransaction[Space]):
         self._in_file: dict[str, Space] = {}  # the spaces, as they were read
         self._last: dict[str, int] = {}  # the last number given, by table
         self._contents: dict[int, Content] = {}
+        self._new_contents: set[int] = set()  # of memories that had another one
         self._rows: dict[str, list[Sequence[SQLValue]]] = defaultdict(list)  # by statement
         self._new: list[NewMemory] = []  # whose rows are made when they are written
         # By space and number of an entry: the memory, and whether it ended and began a version.
@@ -257,10 +272,12 @@ class SQLiteTransaction(BufferedTransaction[Space]):
         return start if moved else old.anchor
 
     def _version_row(self, stored: Stored) -> list[SQLValue]:
-        return version_row(stored)
+        is_first = stored.content in self._new_contents
+        return [stored.content if is_first else self._next("version"), *version_row(stored)]
 
     def _replace_version(self, space: Space, old: Stored, new: Stored) -> None:
-        self._add(REPLACE_VERSION, space.number, *version_row(new), old.key, old.seq_from)
+        moved = (new.content, new.content)  # a version of another content is its first
+        self._add(REPLACE_VERSION, space.number, *moved, *version_row(new), old.key, old.seq_from)
         if old.content != new.content:
             self._orphans.append(old.content)
 
@@ -273,6 +290,7 @@ class SQLiteTransaction(BufferedTransaction[Space]):
 
     def _insert_content(self, space: Space, memory: Memory, derived: Derived | None) -> int:
         number, words = self._next("content"), None if derived is None else tables.indexed(derived.words)
+        self._new_contents.add(number)
         pending = derived is None or derived.vectors is None
         self._add("content", space.number, number, *content_row(memory, words, pending=pending))
         self._put_chunks(space, number, derived)
@@ -382,7 +400,8 @@ class SQLiteTransaction(BufferedTransaction[Space]):
         self._orphans += [content for (content,) in rows.fetch(self._connection, sql, (key,))]
         for table in ("version", "link"):
             self._connection.execute(f"DELETE FROM main.{table} WHERE key = ? AND seq_to IS NOT NULL", (key,))
-        self._connection.execute("UPDATE main.version SET seq_from = ?1, anchor = ?1 WHERE key = ?2", (first, key))
+        sql = "UPDATE main.version SET seq_from = ?1, anchor = ?1, row = content WHERE key = ?2"
+        self._connection.execute(sql, (first, key))
         self._connection.execute("UPDATE main.link SET seq_from = ? WHERE key = ?", (first, key))
         for (field, name), times in self._names(key).items():
             self._add(INSERT_LABEL, space.number, field, name, key, first, times)
@@ -422,7 +441,7 @@ class SQLiteTransaction(BufferedTransaction[Space]):
         self._orphans += [content for (content,) in rows.fetch(self._connection, sql, (number, upto))]
         for table in ("version", "label", "link"):
             self._connection.execute(f"DELETE FROM main.{table} {past}", (number, upto))
-        renew_anchors(self._connection)
+        renew_leads(self._connection)
         self._connection.execute(
             "DELETE FROM main.memory WHERE space = ? AND gone <> 0"
             " AND NOT EXISTS (SELECT 1 FROM main.version WHERE version.key = memory.key)",
@@ -514,7 +533,7 @@ class SQLiteTransaction(BufferedTransaction[Space]):
 
         self.flush()
         self._connection.execute("REINDEX")
-        renew_anchors(self._connection)
+        renew_leads(self._connection)
         repair.complete_indexes(self._connection)
         self._spaces.clear()
         self._stored.clear()
@@ -543,7 +562,7 @@ class SQLiteTransaction(BufferedTransaction[Space]):
                 ]
                 labels = [(*name, times) for name, times in names.items()]
                 linked = [(*target, *kept) for target, kept in links.items()]
-                values = (*identity_of(new.memory), *content, *version_row(new))
+                values = (*identity_of(new.memory), *without_role(content), *version_row(new))
                 self._add(NEW_MEMORY, space, *values, *map(as_json, (labels, packed, linked)))
         elif self._new:
             identities, contents, versions, of_names = (
@@ -553,7 +572,7 @@ class SQLiteTransaction(BufferedTransaction[Space]):
                 key, start = new.key, new.seq_from
                 identities.append((space, key, 0, *identity_of(new.memory)))
                 contents.append((space, new.content, *content))
-                versions.append([space, *version_row(new)])
+                versions.append([space, new.content, *version_row(new)])
                 of_names += [(space, *name, key, start, times) for name, times in names.items()]
                 self._add_chunks(space, new.content, chunks)
                 if links:
@@ -615,8 +634,8 @@ class SQLiteTransaction(BufferedTransaction[Space]):
         if not self._orphans:
             return
         gone = (
-            f"SELECT number FROM content WHERE number {AMONG} AND NOT EXISTS (SELECT 1 FROM main.version AS lead"
-            " WHERE lead.content = content.number AND lead.anchor = lead.seq_from)"
+            f"SELECT number FROM content WHERE number {AMONG} AND NOT EXISTS (SELECT 1 FROM main.version"
+            " WHERE version.row = content.number)"
         )
         asked = (json.dumps(self._orphans),)
         self._orphans.clear()
@@ -628,8 +647,14 @@ class SQLiteTransaction(BufferedTransaction[Space]):
         self._write_vectors()
 
 
-def renew_anchors(connection: apsw.Connection) -> None:
-    """Puts versions into the indexes whose anchor was removed."""
+def renew_leads(connection: apsw.Connection) -> None:
+    """Puts versions into the indexes whose anchor was removed, and makes another one the first of a content whose first
+    was removed."""
+    connection.execute(
+        "UPDATE main.version SET row = content WHERE row IN (SELECT min(later.row) FROM main.version AS later"
+        f" WHERE later.row > {rows.LATER_VERSIONS} AND NOT EXISTS (SELECT 1 FROM main.version AS first"
+        " WHERE first.row = later.content) GROUP BY later.content)"
+    )
     connection.execute(
         "UPDATE main.version SET anchor = seq_from WHERE anchor <> seq_from AND NOT EXISTS (SELECT 1 FROM main.version"
         " AS lead WHERE lead.key = version.key AND lead.seq_from = version.anchor AND lead.anchor = lead.seq_from)"
@@ -653,6 +678,7 @@ def version_row(stored: Stored) -> list[SQLValue]:
     return [
         stored.key, stored.seq_from, stored.anchor, stored.content, memory.version,
         *rows.version_values(memory), tables.joined_lines(stored.stems), stored.length,
+        *rows.place_values(memory.role, memory.text),
     ]  # fmt: skip
 
 

@@ -50,13 +50,13 @@ BULK_CACHE_KIB = 65_536
 BEFORE_RECORD = 8  # columns in `VERSIONS`
 OF_IDENTITY = len(IDENTITY)  # in a record, those of its content follow, and then those of its version
 OF_CONTENT = OF_IDENTITY + len(CONTENT)
-VERSION_AT = PLACES["version"]
+VERSION_AT, TEXT_AT, ROLE_AT = PLACES["version"], PLACES["text"], PLACES["role"]
 indexed_of = itemgetter(*(PLACES[name] for name in INDEXED))
 # Rows with their ends, which a usual change set writes only later.
 INSERTIONS = {
     "memory": STATEMENTS["memory"],
     "content": STATEMENTS["content"],
-    "version": insertion("version", "space", *VERSION, "seq_to"),
+    "version": insertion("version", "space", "row", *VERSION, "seq_to"),
     "label": insertion("label", "space", "field", "name", "key", "times", "seq_from", "seq_to"),
     "link": insertion("link", "space", "target", "rel", "key", "weight", "kind", "walks", "seq_from", "seq_to"),
     "chunk": STATEMENTS["chunk"],
@@ -308,9 +308,10 @@ class RowTransaction(SQLiteTransaction):
                     anchor = version.seq_from
                 record, stems = version.record, stems_of(version)
                 self._add(
-                    "version", space.number, key, version.seq_from, anchor, content, record[VERSION_AT],
-                    *record[OF_CONTENT:VERSION_AT], record[-1], rows.uses_text(*version.uses), version.stems,
-                    len(stems), version.seq_to,
+                    "version", space.number, self._next("version") if place else content, key, version.seq_from,
+                    anchor, content, record[VERSION_AT], *record[OF_CONTENT:VERSION_AT], record[-1],
+                    rows.uses_text(*version.uses), version.stems, len(stems), *rows.place_values(record[ROLE_AT],
+                    record[TEXT_AT]), version.seq_to,
                 )  # fmt: skip
                 space.latest = max(space.latest, *latest_of(record))
         self._count_row(space, last, stems, 1)

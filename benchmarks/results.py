@@ -86,8 +86,10 @@ def write(file: Path, rows: Sequence[Row], *, date: str, repeats: int, load: flo
     file.write_text(
         "# Nacre against a memory over Chroma\n\n"
         f"Measured on {date}: {machine()}; {packages()}; load before the start {load:.1f}.\n\n"
-        "The reference side does what AI-Houkai does: one Chroma collection with cosine distance, the same model under"
-        " sentence-transformers, and a touch of each recalled memory. Both sides do the same work on the same texts,"
+        "The reference side does what AI-Houkai does: one Chroma collection with cosine distance, all-MiniLM-L6-v2"
+        " under sentence-transformers, and a touch of each recalled memory. Nacre has its shipped models, and by"
+        " default reads the best hits together with the question, for which the other side has nothing. Both sides do"
+        " the same work on the same texts,"
         f" each in processes of its own, in turns; each figure is the best of {repeats} runs, because a shared machine"
         " only ever adds time. Single acts are medians within a run. The ratio says how many times better Nacre is."
         " `make bench` measures again.\n\n" + table(rows) + "\n",

@@ -125,6 +125,8 @@ def test_of_two_events_of_different_times_none_outdates_the_other() -> None:
         replace(newer, text="The run is on 19 June 2027"), replace(older, text="The run is on 12 June 2027")
     )  # fmt: skip
     assert said(*planned, Reader(UPDATE), 0.9) is not None
+    running = [replace(each, text=f"{each.text}, the best of this year") for each in (newer, older)]
+    assert said(*running, Reader(UPDATE), 0.9) is None
     assert said(newer, replace(older, occurred_at=9 * DAY), Reader(UPDATE), 0.9) is not None
     fact = replace(older, type="semantic")
     assert said(newer, fact, Reader(UPDATE), 0.9) == Verdict("update", "conflict_model", ("8", "5"), sure=False)

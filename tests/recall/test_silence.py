@@ -294,6 +294,8 @@ def test_what_names_a_day_that_is_to_come_is_not_silenced_where_only_that_is_ask
     [
         ("INC-118", True),
         ("guest wifi", True),
+        ("071-445-9012-7", True),
+        ("071 445 9012 7", False),
         ("who is Keiko?", True),
         ("Who is Ines Okoye?", True),
         ("what is the wifi password", False),

@@ -117,6 +117,45 @@ def test_a_date_without_a_year_may_be_to_come(store: MemoryStore) -> None:
     assert found_nothing(store, "What happened on 24 June 2024?")
 
 
+@pytest.mark.parametrize("question", ["What is on 24 June?", "Was ist am 24. Juni?", "24 June"])
+def test_what_is_to_come_stands_above_what_began_on_that_day_of_last_year(store: MemoryStore, question: str) -> None:
+    store.remember("What is on the shelf is mine", id="shelf", valid_from="2024-06-24", created_at=NOW - 300 * DAY)
+    store.remember("What was on the stove", id="stove", occurred_at="2024-06-24T12:00:00Z", created_at=NOW - 300 * DAY)
+    store.remember("The boiler is inspected on 24 June", id="boiler", created_at=NOW - 5 * DAY)
+    assert found(store, question)[0] == "boiler"
+
+
+@pytest.mark.parametrize(
+    ("question", "past", "coming"),
+    [
+        ("What did I do at the weekend?", [-2], []),
+        ("What is on at the weekend?", [-2], [5]),
+        ("Was mache ich am Wochenende?", [-2], [5]),
+        ("What is planned for the coming weekend?", [], [5]),
+        ("Where do I park at weekend markets?", [], []),
+    ],
+)
+def test_the_weekend_may_be_the_last_or_the_coming_one(question: str, past: list[int], coming: list[int]) -> None:
+    wednesday = NOW + 3 * DAY
+    asked = understand(Query(question, asked_at=wednesday))
+    assert [(each.start - NOW) // DAY for each in asked.windows] == past
+    assert sorted({(each.start - NOW) // DAY for each in asked.coming}) == coming
+
+
+def test_who_says_what_must_be_done_by_a_day_means_the_coming_one() -> None:
+    asked = understand(Query("What must I pay before Friday?", asked_at=NOW))
+    assert not asked.windows and [each.end > NOW for each in asked.coming] == [True]
+
+
+def test_a_long_time_that_an_event_lies_in_is_not_its_day(store: MemoryStore) -> None:
+    store.remember("Ran to the lighthouse, the fastest this year", id="ran", type="episodic", occurred_at="2025-05-04",
+                   created_at="2025-05-04")  # fmt: skip
+    store.remember("Away with the choir from 6 to 9 May", id="away", type="episodic", occurred_at="2025-05-06",
+                   created_at="2025-05-06")  # fmt: skip
+    assert found_nothing(store, "What did I do this morning?") and found_nothing(store, "What happened on 20 May?")
+    assert found(store, "What did I do on 8 May?") == ["away"]
+
+
 def test_a_stretch_to_come_holds_what_lies_between_its_days(store: MemoryStore) -> None:
     store.remember("Dinner with the rowing club on 28 June", id="dinner", created_at=NOW - 5 * DAY)
     store.remember("The lock is repaired on 12 July", id="lock", created_at=NOW - 5 * DAY)

@@ -12,7 +12,7 @@ import pytest
 from nacre import MemoryStore
 from nacre.access.capabilities import AgentCapabilities, ScopeLevel
 from nacre.model import Filter, Hit, Link, Query
-from nacre.model.instants import day
+from nacre.model.instants import day, seconds
 from nacre.model.memory import MAY_REPLACE
 from nacre.model.recollection import STRONG, conflicting_pairs
 from nacre.recall.gather import understand
@@ -452,6 +452,7 @@ def test_who_asks_for_what_was_formerly_gets_the_older_side_of_a_conflict() -> N
      "Wer war die frühere Trainerin?", "Wie hieß das Boot vorher?", "¿Cuál era el proveedor anterior?",
      "Quelle était l'ancienne adresse ?", "Jaki był poprzedni numer?", "Где мы жили раньше?",
      "我们原来的办公室在哪里？", "Which printers did we have before the Brother ones?",
+     "Who led the choir before Marta?", "What did we use in the past?",
      "What did I charge before I raised my rate?", "Who was the trainer before our season began?"],
 )  # fmt: skip
 def test_words_for_a_former_state_are_understood(question: str) -> None:
@@ -466,10 +467,42 @@ def test_words_for_a_former_state_are_understood(question: str) -> None:
      "午前の予定は？", "What did we do the day before yesterday?", "What did she eat the night before the race?",
      "How many people were in the queue before me?", "Which train did I take before 10 o'clock?",
      "What should I check before the release?", "What did I have to eat before the blood test?",
+     "Who gets the slides before Antwerp?", "What must I pay before Lisbon?", "Which boat do we take before Skye?",
      "How many hours did she say I must fast before an operation?", "Which command was run before a release?"],
 )  # fmt: skip
 def test_words_that_resemble_them_are_not_taken_for_them(question: str) -> None:
     assert not asks_for_former(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Which oven did we use in the past week?", "What did we pay in the past three months?",
+     "What was the rent before May?", "What must I hand in before Friday?", "What did we eat before Christmas?"],
+)  # fmt: skip
+def test_a_time_is_no_former_state(question: str) -> None:
+    assert not understand(Query(question, asked_at=NOW)).former
+
+
+@pytest.mark.parametrize(
+    ("began", "first"), [("2025-04-30", "newer"), ("2025-05-01", "older"), ("2025-05-20", "older")]
+)
+def test_what_began_when_a_time_was_over_is_not_of_it(began: str, first: str) -> None:
+    newer = Hit(memory("newer", created_at=NOW, valid_from=seconds(began), links=(noted(sure=True),)), 1.0, ())
+    older = Hit(memory("older", created_at=NOW - 400 * DAY), 0.9, ())
+    asked = understand(Query("What was the rent in April?", asked_at=NOW))
+    for hits in ([newer, older], [replace(older, score=1.0), replace(newer, score=0.9)]):
+        at_first = rank_newer_above_older(hits, asked)[0].memory.id
+        assert at_first == first
+
+
+@pytest.mark.parametrize(("question", "first"), [("rent", "newer"), ("the rent", "newer"), ("house 12", "older")])
+def test_only_for_a_number_does_what_has_the_very_words_stay_above_what_is_newer(question: str, first: str) -> None:
+    older = Hit(memory("older", text="The rent of house 12 is 410", created_at=NOW - DAY), 1.0, (), relevance=0.9)
+    newer = Hit(
+        memory("newer", text="We pay 480 since May", created_at=NOW, links=(noted(sure=True),)), 0.5, (), relevance=0.9
+    )
+    asked = understand(Query(question, asked_at=NOW))
+    assert rank_newer_above_older([older, newer], asked)[0].memory.id == first
 
 
 def test_versions_that_may_not_precede_take_no_place_of_others() -> None:

@@ -59,6 +59,39 @@ def test_times_are_read_in_six_more_languages(question: str, window: tuple[str, 
     assert spans(question) == span(*window)
 
 
+THE_END_OF_APRIL, EASTER = ("2023-04-21", "2023-05-01"), ("2023-04-08", "2023-04-11")
+THE_WEEKEND = ("2023-05-20", "2023-05-22")
+
+
+@pytest.mark.parametrize(
+    ("question", "window"),
+    [
+        ("Was war Ende April?", THE_END_OF_APRIL),
+        ("Was war Ende letzten Monats?", THE_END_OF_APRIL),
+        ("Que s'est-il passé fin avril ?", THE_END_OF_APRIL),
+        ("¿Qué pasó a finales de abril?", THE_END_OF_APRIL),
+        ("Cosa è successo a fine aprile?", THE_END_OF_APRIL),
+        ("Co się stało pod koniec kwietnia?", THE_END_OF_APRIL),
+        ("Was haben wir an Ostern gemacht?", EASTER),
+        ("Qu'avons-nous fait à Pâques ?", EASTER),
+        ("Cosa abbiamo fatto a Pasqua?", EASTER),
+        ("Was habe ich am Wochenende gemacht?", THE_WEEKEND),
+        ("¿Qué hice el fin de semana?", THE_WEEKEND),
+        ("¿Qué hice el fin de semana pasado?", THE_WEEKEND),
+        ("Qu'ai-je fait le week-end ?", THE_WEEKEND),
+        ("Cosa ho fatto nel fine settimana?", THE_WEEKEND),
+        ("周末做了什么？", THE_WEEKEND),
+    ],
+)
+def test_parts_of_months_feasts_and_weekends_are_read_too(question: str, window: tuple[str, str]) -> None:
+    assert spans(question) == span(*window)
+
+
+@pytest.mark.parametrize("question", ["Wie ist das Ende?", "Wo ist die Mitte?", "¿Cuál es el fin?", "Wer ist Ostern?"])
+def test_such_words_alone_are_no_times(question: str) -> None:
+    assert spans(question) == []
+
+
 @pytest.mark.parametrize(
     ("question", "first", "after"),
     [

@@ -200,14 +200,14 @@ def are_two_events(a: Memory, b: Memory) -> bool:
 
 
 def is_past_event(memory: Memory) -> bool:
-    """Not what names only times to come: what is planned may be moved. A turn of a conversation has the type of an
-    event and may state a fact."""
+    """Not what names only times to come: what is planned may be moved; "this year" has begun. A turn of a conversation
+    has the type of an event and may state a fact."""
     from nacre.text.dates import named_times  # few pairs are of this type
 
     if memory.type != "episodic" or memory.role or memory.happened_at > memory.created_at:
         return False
     named = named_times(memory.text, memory.happened_at)
-    return not named or any(each.end <= memory.created_at + DAY for each in named)
+    return not named or any(each.start <= memory.created_at for each in named)
 
 
 def opposed(a: Memory, b: Memory) -> bool:

@@ -116,7 +116,8 @@ def understand(query: Query) -> Question:
         )
     text = UNWRITABLE.sub(" ", query.text).strip()
     by_time = query.strategy in OWN_STRATEGIES
-    windows, order = (time_windows(text, query.asked_at), order_asked(text)) if by_time else ((), NO_ORDER)
+    windows = time_windows(text, query.asked_at) if by_time else ()
+    order = order_asked(text, windows) if by_time else NO_ORDER
     coming = coming_dates(text, query.asked_at) if windows else ()
     only_coming = bool(coming) and points_ahead(text)
     subject = without(text, [*windows, order])
@@ -143,7 +144,7 @@ def understand(query: Query) -> Question:
         coming=coming,
         returning=returning,
         order=order.name,
-        former=by_time and asks_for_former(text),
+        former=by_time and asks_for_former(text, windows),
         named=calendar_names(windows) if terms else (*calendar_names(windows), *weekday_names(returning)),
         spellings=other_spellings(f"{subject}\n{also}", terms) if by_time else {},
     )

@@ -278,7 +278,9 @@ def is_keyword_lookup(question: Question) -> bool:
     subjects = [word for word in asked if word not in STOP_WORDS]
     capitals = {each for word in WORD.findall(question.text)[1:] if word[0].isupper() for each in words(word)}
     own = question.is_own and question.terms and not (question.windows or question.coming)
-    return bool(own) and 0 < len(subjects) <= MOST_LOOKED_UP and (asked == subjects or capitals.issuperset(subjects))
+    # «030-271-4420» is one; languages without blanks have no such identifiers.
+    number = min(len(subjects), len(question.text.split())) if question.text.isascii() else len(subjects)
+    return bool(own) and 0 < number <= MOST_LOOKED_UP and (asked == subjects or capitals.issuperset(subjects))
 
 
 def as_strong_hit(judged: Judged) -> Judged:

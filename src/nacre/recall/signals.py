@@ -305,12 +305,21 @@ def event_match(memory: Memory, question: Question) -> float:
     edges = (at for at in (memory.valid_from, memory.valid_until) if at is not None)
     match = max([match, *(1.0 for at in edges for window in asked if window.start <= at < window.end)])
     if match < 1:
-        named = named_times(memory.text, memory.happened_at)
+        named = [one for one in named_times(memory.text, memory.happened_at) if not is_said_of_event(one, memory)]
         match = max([match, *(share_in(one, window) for one in named for window in asked)])
     if match < 1 and not memory.is_turn and memory.type != "episodic":  # a turn and an event tell what happened once
         returning = [window for window in question.returning if holds_in(memory, window)]
         match = max(match, recurrence_weight(memory.text, returning))
     return match
+
+
+def is_said_of_event(named: Window, memory: Memory) -> bool:
+    """Whether it is a long time in which an event with a date of its own lies: the "best run of this year" was on one
+    day of it."""
+    at = memory.occurred_at
+    if at is None or memory.is_turn or memory.type != "episodic":
+        return False
+    return named.end - named.start >= SEASON and named.start <= at < named.end
 
 
 def holds_in(memory: Memory, window: Window) -> bool:
@@ -320,11 +329,21 @@ def holds_in(memory: Memory, window: Window) -> bool:
 
 def distance_of_time(memory: Memory, question: Question) -> int:
     """0 where it happened in the time that the question names, or began or ceased to hold; 1 where it was written then;
-    2 where it only names that time: «the loan runs until June» did not happen in June."""
+    2 where it only names that time: «the loan runs until June» did not happen in June. Where the question may mean the
+    last or the coming one («what is on Friday?»), 0 for the coming one and 1 for the last."""
     own = [at for at in (memory.occurred_at, memory.valid_from, memory.valid_until) if at is not None]
+    if question.windows and question.coming:  # who does not say which is meant rather means the coming one
+        return 0 if is_of_coming_time(memory, own, question.coming) else 1
     if any(window.start <= at < window.end for at in own for window in all_windows(question)):
         return 0
     return 1 if any(window.start <= memory.happened_at < window.end for window in question.windows) else 2
+
+
+def is_of_coming_time(memory: Memory, own: Sequence[float], coming: Sequence[Window]) -> bool:
+    named = named_times(memory.text, memory.happened_at)
+    return any(window.start <= at < window.end for at in own for window in coming) or any(
+        share_in(one, window) >= 1 for one in named for window in coming
+    )
 
 
 def all_windows(question: Question) -> tuple[Window, ...]:

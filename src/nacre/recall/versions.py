@@ -12,6 +12,7 @@ from nacre.model.memory import MAY_REPLACE, Link, short_id
 from nacre.model.recollection import FAIR, STRONG, conflicting_pairs, effective_from
 from nacre.recall.gather import Question
 from nacre.recall.signals import time_match
+from nacre.text.tokens import has_digit
 
 # For "the latest" and "originally" only hits with at least this share of the best score are ordered by time, and only
 # these bring their newer versions along.
@@ -150,7 +151,7 @@ def newer_and_older(hits: Sequence[Hit]) -> list[tuple[str, str]]:
 
 def is_of_time_asked_for(older: Memory, newer: Memory, question: Question) -> bool:
     ends = [window.end for window in question.windows]
-    return bool(ends) and effective_from(older) <= max(ends) < effective_from(newer)
+    return bool(ends) and effective_from(older) < max(ends) <= effective_from(newer)  # an end is no part of its time
 
 
 def older_may_precede(older: Hit, newer: Hit) -> bool:
@@ -247,15 +248,16 @@ def newer_versions(hits: Sequence[Hit]) -> dict[str, list[tuple[str, Link]]]:
 
 def may_precede(newer: Memory, older: Memory, question: Question) -> bool:
     """Not where they are equally old, nor where the newer one is trusted less or does not hold while the older does,
-    nor where it began after the time that the question names, nor where what is looked up stands in the older alone."""
+    nor where it began after the time that the question names, nor where only the older has the number that is looked
+    up."""
     if not is_valid_now(newer, question) and is_valid_now(older, question):
         return False
     looked_up = question.text.casefold()
-    if looked_up in older.text.casefold() and looked_up not in newer.text.casefold():
+    if has_digit(looked_up) and looked_up in older.text.casefold() and looked_up not in newer.text.casefold():
         return False
     fits = (time_match(each, question) for each in (newer, older))
     ends = [window.end for window in question.windows]
-    asked_for = not ends or (effective_from(newer) <= max(ends) and next(fits) >= next(fits))
+    asked_for = not ends or (effective_from(newer) < max(ends) and next(fits) >= next(fits))
     return asked_for and is_newer(newer, older)
 
 

@@ -177,6 +177,7 @@ WEEKS = {"first week": 0, "second week": 7, "third week": 14, "fourth week": 21}
 # Words that make a time of a name that has other meanings: «in May», «since spring», but not «may I», «with April».
 SURE_LEADS = frozenset(("in", "back in", "during", "since", "throughout"))
 TIME_LEADS = SURE_LEADS | {"before", "prior to", "after", "until", "till", "up to", "around", "over", "on", "by", "at"}
+WEEKEND_LEADS = frozenset(("over", "at", "on", "in", "during", "since"))
 LENGTH_LEADS = frozenset(("in", "over", "during", "for", "within", "throughout"))
 UNMISTAKABLE = frozenset("january february july september october november december".split())
 VERBS = frozenset(("may", "march"))
@@ -316,7 +317,8 @@ def read_weekday(said: Said, asked: datetime) -> Reading | None:
 
 def read_unit(said: Said, asked: datetime) -> Reading | None:
     which, unit = said["which"], said["unit"]
-    rolling = which.endswith("past") or (which == "last" and said["the"])  # «the last week», but «last week»
+    # «The last week», but «last week»; the article of «the end of last week» belongs to the end.
+    rolling = which.endswith("past") or (which == "last" and said["the"] and not said["part"])
     if rolling and unit in UNITS:
         return Reading(lately(stretch(f"a {unit}"), asked))
     return Reading(calendar(unit, STEPS[which], asked))
@@ -327,8 +329,11 @@ def read_unit_before_last(said: Said, asked: datetime) -> Reading | None:
 
 
 def read_the_weekend(said: Said, asked: datetime) -> Reading | None:
-    begun = asked.weekday() >= WEEKDAYS.index("sat")
-    return Reading(calendar("weekend", 0 if begun else -1, asked)) if said["lead"] == "over" else None
+    """Not «at weekend rates»."""
+    if said["lead"] not in WEEKEND_LEADS or not (said["the"] or said["lead"] == "over"):
+        return None
+    this_one = said["which"] == "next" or asked.weekday() >= WEEKDAYS.index("sat")
+    return Reading(calendar("weekend", 0 if this_one else -1, asked))
 
 
 def read_the_unit(said: Said, asked: datetime) -> Reading | None:

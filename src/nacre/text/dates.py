@@ -48,7 +48,8 @@ ASKS_OF_PAST = re.compile(
 # What makes a date without a year the next one: «what is planned for December?»
 POINTS_AHEAD = re.compile(
     r"\b(?:planned|scheduled|coming|upcoming|(?:is|are|be)\s+(?:\S+\s+){0,2}booked|booked\s+for|due(?!\s+to\b)|geplant|fällig"
-    r"|planeado|previst[oa]s?|prévue?s?|pianificat[oaie]|zaplanowan[eoay])\b|\b(?-i:will)\b|^\W*will\b",
+    r"|planeado|previst[oa]s?|prévue?s?|pianificat[oaie]|zaplanowan[eoay])\b|\b(?-i:will)\b|^\W*will\b"
+    r"|\bmust\b|\b(?:do|does)\s[^?.!]{0,40}\b(?:have|need)\s+to\b",
     re.IGNORECASE,
 )
 WORD = re.compile(r"\w+")
@@ -123,19 +124,24 @@ def asks_of_past(question: str) -> bool:
 
 
 def next_weekdays(text: str, mentioned: Sequence[Mention], asked: datetime) -> list[Window]:
-    """Of the weekdays that may be the last or the next one: the next, which may be today. On a Sunday «this Thursday»
-    is the next one, too."""
-    either_way = (
+    """Of the weekdays and weekends that may be the last or the next one: the next, which may be today. On a Sunday
+    «this Thursday» is the next one, too."""
+    either_way = [
         each.read_again(asked - readings.DAY, "next")
         for each in mentioned
         if each.reading.sure and each.said["lead"] in ("", "on") and (is_bare_weekday(each) or is_this_weekday(each))
-    )
-    return list(windows(text, list(either_way)))
+    ]
+    either_way += [each.read_again(asked, "next") for each in mentioned if is_bare_weekend(each)]
+    return list(windows(text, either_way))
 
 
 def is_bare_weekday(mention: Mention) -> bool:
     said = mention.said
     return bool(said["weekday"]) and not (said["which"] or said["week"])
+
+
+def is_bare_weekend(mention: Mention) -> bool:
+    return mention.reader is readings.read_the_weekend and mention.said["lead"] != "since"
 
 
 def is_this_weekday(mention: Mention) -> bool:
@@ -263,7 +269,9 @@ def next_windows(text: str, now: float, *, today: bool = False) -> list[Window]:
     asked = EPOCH + timedelta(seconds=now)
     seen_from = asked - timedelta(days=today)
     again = [
-        each.read_again(seen_from, "next") if each.reading.yearless or is_bare_weekday(each) else each
+        each.read_again(asked if is_bare_weekend(each) else seen_from, "next")
+        if each.reading.yearless or is_bare_weekday(each) or is_bare_weekend(each)
+        else each
         for each in mentions(text, asked)
     ]
     return [each for each in windows(text, again) if each.end > now]
@@ -362,25 +370,6 @@ def without(text: str, times: Iterable[Window | ForeignPhrase | Order]) -> str:
     return text
 
 
-# What orders by time: the newest first, or the oldest. «The first violin», «at the latest» and «my last boss» do not.
-ASKED_OF = r"\b(?:did|have|has|had)\s+(?!(?:the|my|our|your|his|her|its|their)\b)\w+\s+"  # «when did I last see her»
-NEWEST = re.compile(
-    r"\b(?P<words>most\s+recent(?:ly)?|(?<!at the )(?:latest|newest)|last\s+time|zuletzt|neueste[nrs]?|jüngste[nrs]?"
-    r"|más\s+recientes?|(?:la|por)\s+última\s+vez|plus\s+récente?s?|la\s+dernière\s+fois|più\s+recent[ei]"
-    r"|l['’]ultima\s+volta|najnowsz\w+|ostatni(?:m\s+razem|\s+raz))\b|(?P<chinese>最新|最近一次|上一?次)"
-    rf"|{ASKED_OF}(?P<adverb>last)\b(?=\s+[a-z]+\b)(?!\s+(?:week|month|quarter|year|night|name|\w+day|{'|'.join(COUNTS)})\b)",
-    re.IGNORECASE,
-)
-OLDEST = re.compile(
-    r"\b(?P<words>(?<!at the )earliest|originally|initially|(?<=the )(?:original|initial)|at\s+first"
-    r"|(?:very\s+)?first\s+time|ursprünglich|anfangs"
-    r"|zuerst|zum\s+ersten\s+Mal|al\s+principio|originalmente|por\s+primera\s+vez|au\s+début|à\s+l['’]origine"
-    r"|pour\s+la\s+première\s+fois|all['’]inizio|originariamente|per\s+la\s+prima\s+volta|na\s+początku|pierwotnie"
-    rf"|po\s+raz\s+pierwszy)\b|(?P<chinese>最初|一开始|第一次|最早)|{ASKED_OF}(?P<adverb>first)\b(?=\s+\w)",
-    re.IGNORECASE,
-)
-
-
 # What asks for a former state, though not for the first one. «It is used to deploy», «a previous life» and «the old
 # harbour» do not.
 FORMER = re.compile(
@@ -392,7 +381,7 @@ FORMER = re.compile(
     r"|antes(?!\s+(?:de|que)\b)|anterior(?:es|mente)?(?!\s+a\b)|auparavant|autrefois|ancien(?:ne)?s?|précédente?s?"
     r"|in\s+passato|precedent[ei](?:mente)?|antig[oa]s?|dawniej|wcześniej|poprzedni\w*|vroeger|voorheen|раньше|ранее"
     r"|прежн\w+|бывш\w+|eskiden|önceki)\b|^\W*(?:old|former|previous)\b|以前|过去|之前的|原来的|原先|(?<!午)前の"
-    r"|이전|예전|\bbefore(?:\s+(?:the|that|this)(?:\s+(?:change|move|switch))?|(?-i:(?:\s+[A-Z\d][\w.-]*){1,2}))?\W*$",
+    r"|이전|예전|\bbefore(?:\s+(?:the|that|this)(?:\s+(?:change|move|switch))?)?\W*$",
     re.IGNORECASE,
 )
 
@@ -409,10 +398,20 @@ BEFORE_A_CHANGE = re.compile(
 RULES_ASKED = re.compile(r"\b(?:must|should|required|(?:have|had|need|needed|supposed)\s+to)\b", re.IGNORECASE)
 
 
-def asks_for_former(question: str) -> bool:
-    asked = question[:LONGEST]
+# Nor does this: «who gets the slides before Antwerp?», where «who led the team before Bruno?» does.
+OF_NOW_OR_LATER = re.compile(rf"{RULES_ASKED.pattern}|\b(?:is|are|am|do|does|will|can|shall|gets)\b", re.IGNORECASE)
+BEFORE_A_NAME = re.compile(r"\bbefore(?:\s+[A-Z\d][\w.-]*){1,2}\W*$")
+
+
+def asks_for_former(question: str, times: Iterable[Window] = ()) -> bool:
+    """`times` are those of the question, which say when themselves: «in the past week», «before Friday»."""
+    asked = without(question, times)[:LONGEST]
     changed = BEFORE_A_CHANGE.search(asked)
-    return FORMER.search(asked) is not None or (changed is not None and not RULES_ASKED.search(changed[0]))
+    if changed is not None and not RULES_ASKED.search(changed[0]):
+        return True
+    if BEFORE_A_NAME.search(asked) and not OF_NOW_OR_LATER.search(asked):
+        return True
+    return FORMER.search(asked) is not None
 
 
 class Order(NamedTuple):
@@ -423,10 +422,11 @@ class Order(NamedTuple):
 NO_ORDER = Order("", (0, 0))
 
 
-def order_asked(question: str) -> Order:
-    """Which of several is asked for by time."""
+def order_asked(question: str, times: Iterable[Window] = ()) -> Order:
+    """Which of several is asked for by time; `times` are those of the question («last week»)."""
+    asked = without(question, times)[:LONGEST]
     for name, words in (("newest", NEWEST), ("oldest", OLDEST)):
-        if match := words.search(question[:LONGEST]):
+        if match := words.search(asked):
             return Order(name, match.span(match.lastgroup or 0))
     return NO_ORDER
 
@@ -538,6 +538,40 @@ def either(words: Iterable[str]) -> str:
     return "|".join(word.replace(" ", r"\s+") for word in sorted(words, key=len, reverse=True))
 
 
+# What orders by time: the newest first, or the oldest. «The first violin», «at the latest» and «my last boss» do not.
+ASKED_OF = r"\b(?:did|have|has|had)\s+(?!(?:the|my|our|your|his|her|its|their)\b)\w+\s+"  # «when did I last see her»
+POSSESSED = r"(?:the|my|our|your|his|her|its|their|\w+['’]s)"
+# «The last incident» is the newest one, but the last boss or address is the one before, and the last page is a place.
+NO_EVENT_WORDS = (
+    "name boss job employer landlord tenant owner doctor teacher trainer coach partner flat apartment house home"
+    " address school company car phone page line row column chapter section paragraph step item part piece word digit"
+    " minute resort aid violin team class floor language thing half grade choice priority draft quarter weekend".split()
+)
+NO_EVENT = rf"(?!(?:{either((*UNITS, *SEASONS, *COUNTS, *HOURS, *NO_EVENT_WORDS))})s?\b|\w*day\b|\d)"
+NEWEST = re.compile(
+    r"\b(?P<words>most\s+recent(?:ly)?|(?<!at the )(?:latest|newest)|last\s+time|zuletzt|neueste[nrs]?|jüngste[nrs]?"
+    r"|(?:das|beim|zum)\s+letzten?\s+Mal|más\s+recientes?|(?:la|por)\s+última\s+vez|plus\s+récente?s?"
+    r"|la\s+dernière\s+fois|più\s+recent[ei]|l['’]ultima\s+volta|najnowsz\w+|ostatni(?:m\s+razem|\s+raz))\b"
+    r"|(?P<chinese>最新|最近一次|上一?次)"
+    rf"|{ASKED_OF}(?P<adverb>last)\b(?=\s+[a-z]+\b)(?!\s+(?:week|month|quarter|year|night|name|\w+day|{either(COUNTS)})\b)"
+    rf"|\bwhen\s+(?:was|were)\b[^?.!]*\s(?P<when>last)\b(?=\W*$|\s+(?!name\b)\w)"
+    rf"|\b{POSSESSED}\s+(?P<noun>last)\s+{NO_EVENT}\w"
+    r"|\b(?:der|die|das|den|dem|beim|(?:mein|unser)e?[nrsm]?)\s+(?P<german>letzte[nrsm]?)\s+(?-i:[A-ZÄÖÜ])"
+    r"|\b(?:el|la|mi|nuestr[oa])\s+(?P<spanish>últim[oa])\s+\w|\b(?:le|la|mon|ma|notre)\s+(?P<french>derni(?:er|ère))\s+\w"
+    r"|\bl['’](?P<italian>ultim[oa])\s+\w",
+    re.IGNORECASE,
+)
+OLDEST = re.compile(
+    r"\b(?P<words>(?<!at the )earliest|originally|initially|(?<=the )(?:original|initial)|at\s+first"
+    r"|(?:very\s+)?first\s+time|ursprünglich|anfangs"
+    r"|zuerst|zum\s+ersten\s+Mal|al\s+principio|originalmente|por\s+primera\s+vez|au\s+début|à\s+l['’]origine"
+    r"|pour\s+la\s+première\s+fois|all['’]inizio|originariamente|per\s+la\s+prima\s+volta|na\s+początku|pierwotnie"
+    rf"|po\s+raz\s+pierwszy)\b|(?P<chinese>最初|一开始|第一次|最早)|{ASKED_OF}(?P<adverb>first)\b(?=\s+\w)"
+    rf"|\b(?:was|were)\s+{POSSESSED}\s+(?:very\s+)?(?P<noun>first)\s+{NO_EVENT}\w",
+    re.IGNORECASE,
+)
+
+
 BARE_YEAR = r"(?:19|20)\d\d(?!\d|[.,/-]\d|s\b|%)"
 YEAR = rf"(?P<year>{BARE_YEAR}|(?:last|this|next)\s+year\b)"
 OF_YEAR = rf"(?:(?:,\s*|\s+)(?:of\s+|in\s+)?{YEAR})?"
@@ -559,7 +593,8 @@ DATE_NUMBERS = (
 COUNT = rf"(?:\d{{1,3}}(?:\.5)?|(?:a\s+)?(?:{either(COUNTS)})(?:\s+of)?)"
 AND_A_HALF = r"(?:\s+and\s+a\s+half)?"
 STRETCH = rf"{COUNT}(?:(?:\s*[-–]\s*|\s+(?:or|to)\s+){COUNT})?{AND_A_HALF}\s+(?:{either(UNITS)})s?\b{AND_A_HALF}"
-WHICH = r"(?P<which>this\s+past|last|past|previous|current|this|next)\s+"
+WHICH = r"(?P<which>this\s+past|last|past|previous|current|this|next|coming|upcoming)\s+"
+COMING = frozenset(("coming", "upcoming"))
 PART_OF_DAY = rf"(?P<hours>{either(HOURS)})\b"
 FEAST = either(re.sub(r"s\b", "['’]?s", name).replace("st ", "st\\.? ") for name in FEASTS)
 NO_TITLE = r"(?!(?-i:[A-Z])\w+\s+(?-i:[A-Z][a-z]))"  # «the Spring Market»
@@ -716,6 +751,8 @@ def matching(rule: Rule, question: str, asked: datetime) -> Iterator[Mention]:
     for match in pattern(rule.body).finditer(question):
         groups = match.groupdict(default="")
         said = defaultdict(str, {name: " ".join(text.lower().split()) for name, text in groups.items()})
+        if said["which"] in COMING:
+            said["which"] = "this" if said["unit"] == "weekend" else "next"
         if rule.reader is readings.read_numeric:
             said["lead"] = lead_in_numbers(said, question[ended : match.start()], follows=bool(ended))
             if "/" in match.group() and not said["sign"]:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from nacre.files import data_sections
 
 CHINESE = "chinese"
-NAMED = ("month", "weekday", "season", "unit", "part", "day")  # without a word of these there is no time
+# Without a word of these there is no time.
+NAMED = ("month", "weekday", "season", "unit", "part", "day", "weekend", "feast")
 WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 NUMBER = r"(?<!\d)(?P<number>3[01]|[12]?\d)(?!\d)(?:\.|º|er\b)?"
@@ -31,6 +32,16 @@ FORMS: tuple[tuple[str, str], ...] = (
     ("which month", "{which} {month}"),
     ("unit which", "{which} {unit}"),
     ("which unit", "{which} {unit}"),
+    ("weekend", "in the weekend"),
+    ("section month year?", "in {section} {month} {year}"),
+    ("section which month", "{section} {which} {month}"),
+    ("section month which", "{section} {which} {month}"),
+    ("section which unit", "{section} {which} {unit}"),
+    ("section unit which", "{section} {which} {unit}"),
+    ("section season year?", "in {section} {season} {year}"),
+    ("which feast", "{which} {feast}"),
+    ("feast which", "{which} {feast}"),
+    ("feast year?", "{feast} {year}"),
     ("number range until month year?", "{number}-{until} {month} {year}"),
     ("number month year?", "{number} {month} {year}"),
     ("month year?", "{month} {year}"),
@@ -53,6 +64,8 @@ CHINESE_FORMS: tuple[tuple[str, str], ...] = (
     ("month", "in {month}"),
     ("day part?", "{day} {part}"),
     ("season", "in {season}"),
+    ("feast", "in {feast}"),
+    ("weekend", "in the weekend"),
     ("year", "in {year}"),
 )
 CHINESE_DIGIT = "[一二三四五六七八九]"

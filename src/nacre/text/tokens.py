@@ -233,21 +233,25 @@ FEWEST_DIGITS = 5
 # The groups in which people write a number, and the most digits that are cut in every such way: 36 for a phone number
 # of twelve digits. Of longer ones only the groups of four of an IBAN or a card are tried.
 GROUPS, MOST_DIGITS, LONG_GROUP = (2, 3, 4), 12, 4
+THOUSANDS = 3  # digits of a group
+FEWEST_IN_THOUSANDS = 4  # 1,535
+IN_THOUSANDS = re.compile(r"(?<![\w.,'’])\d{1,3}(?P<sign>[.,'’])\d{3}(?:(?P=sign)\d{3})*(?!\w|[.,'’]\d)")
+YEAR = re.compile(r"(?:19|20)\d\d")  # seldom written as 2,026
 MOST_BORDERS = 3  # between letters and digits: B204X7 has three
 
 
 def spellings(text: str) -> dict[str, tuple[str, ...]]:
     """Other spellings of the identifiers and numbers in a text, by stem; each is one stem, or several in a row. TN3430
-    gives {tn3430: "tn 3430"}; TN-3430 gives "tn3430" for tn, 3430 and tn_3430, and for the last also "tn 3430".
-    «l'hôtel» gives {hotel: "lhotel"}, and «Straße» what the index of an earlier version has."""
+    gives {tn3430: "tn 3430"}, and 1535 gives {1535: "1 535"}; TN-3430 gives "tn3430" for tn, 3430 and tn_3430, and for
+    the last also "tn 3430". «l'hôtel» gives {hotel: "lhotel"}, and «Straße» what the index of an earlier version has.
+    """
     text = composed(text)
     forms_of: dict[str, dict[str, None]] = {}
-    for pieces in stretches(text):
+    for pieces in (*filter(is_identifier, stretches(text)), *in_thousands(text)):
         joined = "".join(pieces)
-        if has_digit(joined) and (not joined.isdigit() or len(joined) >= FEWEST_DIGITS):
-            for each in map(stem, pieces):
-                forms_of.setdefault(each, {})[joined] = None
-            forms_of.setdefault("_".join(pieces), {}).update({joined: None, " ".join(map(stem, pieces)): None})
+        for each in map(stem, pieces):
+            forms_of.setdefault(each, {})[joined] = None
+        forms_of.setdefault("_".join(pieces), {}).update({joined: None, " ".join(map(stem, pieces)): None})
     for part in PART.findall(text):
         new, before = folded(part), folded_but_letters(part)
         if cut := tuple(cuts(new)):
@@ -258,6 +262,17 @@ def spellings(text: str) -> dict[str, tuple[str, ...]]:
         for word in words_beside:
             forms_of.setdefault(stem(folded(word)), {})[stem(folded(joined))] = None
     return {each: tuple(forms) for each, forms in forms_of.items()}
+
+
+def is_identifier(pieces: Sequence[str]) -> bool:
+    joined = "".join(pieces)
+    return has_digit(joined) and (not joined.isdigit() or len(joined) >= FEWEST_DIGITS)
+
+
+def in_thousands(text: str) -> Iterator[tuple[str, ...]]:
+    """The groups of three digits of each amount: 1,250,000."""
+    for match in IN_THOUSANDS.finditer(text):
+        yield tuple(re.split(r"\D", match.group()))
 
 
 def stretches(text: str) -> Iterator[tuple[str, ...]]:
@@ -284,6 +299,8 @@ def cuts(part: str) -> Iterator[str]:
     if part.isdigit():
         if FEWEST_DIGITS <= len(part) <= MOST_DIGITS:
             yield from (" ".join(groups) for groups in grouped(part) if len(groups) > 1)
+        if FEWEST_IN_THOUSANDS <= len(part) <= MOST_DIGITS and len(part) % THOUSANDS == 1 and not YEAR.fullmatch(part):
+            yield " ".join(cut_at(part, range(1, len(part), THOUSANDS)))
     else:
         runs = [run.end() for run in LETTERS_OR_DIGITS.finditer(part)][:-1]
         if len(runs) <= MOST_BORDERS:

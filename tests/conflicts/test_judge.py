@@ -125,7 +125,9 @@ def test_of_two_events_of_different_times_none_outdates_the_other() -> None:
         replace(newer, text="The run is on 19 June 2027"), replace(older, text="The run is on 12 June 2027")
     )  # fmt: skip
     assert said(*planned, Reader(UPDATE), 0.9) is not None
-    running = [replace(each, text=f"{each.text}, the best of this year") for each in (newer, older)]
+    running = (
+        replace(newer, text="Ran 8 km, the most of this year"), replace(older, text="Ran 5 km, the most of this year")
+    )  # fmt: skip
     assert said(*running, Reader(UPDATE), 0.9) is None
     assert said(newer, replace(older, occurred_at=9 * DAY), Reader(UPDATE), 0.9) is not None
     fact = replace(older, type="semantic")

@@ -733,8 +733,9 @@ class AnswerModel(Protocol):
     @property
     def identity(self) -> str: ...
 
-    def answers(self, question: str, texts: Sequence[str]) -> list[Answer]:
-        """Of the first texts, as many as there is time for; none where the model is not there (yet)."""
+    def answers(self, pairs: Sequence[tuple[str, str]]) -> list[Answer]:
+        """Of the first pairs of a question and a text, as many as there is time for; none where the model is not there
+        (yet)."""
 
 
 @dataclass(frozen=True, slots=True)

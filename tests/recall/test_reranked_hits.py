@@ -11,6 +11,7 @@ import pytest
 from nacre import MemoryStore
 from nacre.errors import InvalidInput, RerankingError
 from nacre.model import Hit, Query
+from nacre.model.instants import seconds
 from nacre.models.calibration import SHIPPED, Closeness, Reading
 from nacre.protocols import Answer
 from nacre.recall.gather import Question, understand
@@ -114,8 +115,9 @@ class Judging:
     def __init__(self, count: int, **gains: float) -> None:
         self.count, self.gains = count, gains
 
-    def answers(self, question: str, texts: Sequence[str]) -> list[Answer]:  # noqa: ARG002
-        return [Answer(self.gains.get(text, 0.0), 2.0 if text in self.gains else -2.0) for text in texts[: self.count]]
+    def answers(self, pairs: Sequence[tuple[str, str]]) -> list[Answer]:
+        texts = [text for _, text in pairs[: self.count]]
+        return [Answer(self.gains.get(text, 0.0), 2.0 if text in self.gains else -2.0) for text in texts]
 
 
 def test_a_memory_that_answers_rises_and_its_relevance_with_it() -> None:
@@ -148,18 +150,43 @@ def test_what_was_not_read_stays_behind_what_was() -> None:
 
 
 def test_copies_are_read_once_and_leave_room_for_others() -> None:
-    asked: list[Sequence[str]] = []
+    asked: list[list[str]] = []
 
     class Counting(Judging):
-        def answers(self, question: str, texts: Sequence[str]) -> list[Answer]:
-            asked.append(texts)
-            return super().answers(question, texts)
+        def answers(self, pairs: Sequence[tuple[str, str]]) -> list[Answer]:
+            asked.append([text for _, text in pairs])
+            return super().answers(pairs)
 
     given = hits(0.8, 0.7, 0.6, 0.5)
     copied = [replace(hit, memory=replace(hit.memory, text="t0")) for hit in given[:3]] + given[3:]
     read, _ = read_answers(copied, ASKED, Counting(2, t3=1.0))
     assert asked == [["t0", "t3"]]
     assert read[0].memory.text == "t3" and all(str(hit.why[-1]).startswith("reading") for hit in read)
+
+
+def test_a_memory_that_does_not_name_the_time_asked_for_is_read_without_it() -> None:
+    at = seconds("2026-11-18")
+    question = understand(Query("Which incident was in August?", asked_at=at))
+    fields: list[dict[str, Any]] = [
+        {"text": "The map tiles vanished", "type": "episodic", "occurred_at": seconds("2026-08-18")},
+        {"text": "The wedding is on 22 August"},
+        {"text": "Booked the rooms for 22 August", "type": "episodic", "occurred_at": seconds("2026-03-02")},
+    ]
+    memories = [memory(f"m{number}", created_at=at, **each) for number, each in enumerate(fields)]
+    given = [Hit(each, 1.0) for each in memories]
+    read: list[tuple[str, str]] = []
+
+    class Listening(Judging):
+        def answers(self, pairs: Sequence[tuple[str, str]]) -> list[Answer]:
+            read.extend(pairs)
+            return []
+
+    read_answers(given, question, Listening(3))
+    assert [asked for asked, _ in read] == ["Which incident was ?", question.text, "Which incident was ?"]
+    read.clear()
+    alone = understand(Query("What happened in August?", asked_at=at))
+    read_answers(given, alone, Listening(3))
+    assert {asked for asked, _ in read} == {alone.text}
 
 
 @pytest.mark.parametrize("given", [[0.5], None, [0.5, float("nan")], [0.5, -1.0], ["high", "low"]])

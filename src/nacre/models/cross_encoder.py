@@ -260,23 +260,23 @@ class ShippedAnswerModel:
     def __init__(self, budget_ms: float, *, patience: float | None = None, pace: Pace = _pace) -> None:
         self._budget_ms, self._patience, self._pace = budget_ms, patience, pace
 
-    def answers(self, question: str, texts: Sequence[str]) -> list[Answer]:
+    def answers(self, pairs: Sequence[tuple[str, str]]) -> list[Answer]:
         if self._patience is not None and not is_loaded():
             loading = load_in_background()
             loading.join(max(0.0, _began + self._patience - time.monotonic()))
             if not is_loaded():
                 return []
         try:
-            scores, fitted = self._scores(question, texts), constants("answers")
+            scores, fitted = self._scores(pairs), constants("answers")
         except Exception as error:  # noqa: BLE001 - onnxruntime's errors have no other root
             log.debug("Nothing was read for a recall: %s", failure(error))
             return []
         return [Answer(fitted["weight"] * logistic(score), score) for score in scores]
 
-    def _scores(self, question: str, texts: Sequence[str]) -> list[float]:
-        """Of the first texts that there is time for; of the very first ones alone, where one of them surely answers."""
+    def _scores(self, given: Sequence[tuple[str, str]]) -> list[float]:
+        """Of the first pairs that there is time for; of the very first ones alone, where one of them surely answers."""
         model = graph()
-        pairs = [model.pair(question, text) for text in texts[:MOST_READ]]
+        pairs = [model.pair(question, text) for question, text in given[:MOST_READ]]
         scores: list[float] = []
         left = self._budget_ms
         for part in (pairs[:FIRST_READ], pairs[FIRST_READ:]):

@@ -19,9 +19,12 @@ from nacre.recall.gather import Question, asks_by_time_alone, understand
 from nacre.recall.sessions import ScoredSession, rank_sessions
 from nacre.recall.signals import (
     adjust,
+    all_windows,
     closeness_alone,
     distance_of_time,
     event_match,
+    is_event_of_another_time,
+    names_time,
     share_of_relevance,
     time_match,
 )
@@ -33,7 +36,7 @@ from nacre.recall.versions import (
     raised,
     rank_newer_above_older,
 )
-from nacre.text.dates import Window, is_question
+from nacre.text.dates import Window, is_question, without
 from nacre.text.tokens import STOP_WORDS, excerpt, only_asks, words
 
 GROUPINGS = ("session",)
@@ -513,10 +516,10 @@ def read_answers(
 
     No score rises above 1: where one would, all are divided.
     """
-    texts = [read_text(hit, question) for hit in hits]
-    distinct = list(dict.fromkeys(texts))  # copies are read once
-    by_text = dict(zip(distinct, model.answers(question.text, distinct) if model is not None else (), strict=False))
-    answers = [by_text[text] for text in takewhile(by_text.__contains__, texts)]
+    pairs = [(read_question(hit, question), read_text(hit, question)) for hit in hits]
+    distinct = list(dict.fromkeys(pairs))  # copies are read once
+    known = dict(zip(distinct, model.answers(distinct) if model is not None else (), strict=False))
+    answers = [known[pair] for pair in takewhile(known.__contains__, pairs)]
     if not answers:
         return list(hits), {}
     best = max([0.0, *(hit.score for hit in hits)])
@@ -532,6 +535,18 @@ def read_answers(
         for hit, answer in zip(hits, answers, strict=False)
     }
     return sorted(read, key=lambda hit: -hit.score) + unread, readings
+
+
+def read_question(hit: Hit, question: Question) -> str:
+    """The model sees a memory without its date, so that what only names the month would answer a question about it
+    rather than what happened then: the time is left out unless the memory names it. An event of another time
+    only names it."""
+    if not (all_windows(question) and question.terms):
+        return question.text
+    memory = hit.memory
+    if not is_event_of_another_time(memory, question) and names_time(memory, question):
+        return question.text
+    return " ".join(without(question.text, all_windows(question)).split())
 
 
 def read_text(hit: Hit, question: Question) -> str:

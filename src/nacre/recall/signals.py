@@ -346,6 +346,12 @@ def is_of_coming_time(memory: Memory, own: Sequence[float], coming: Sequence[Win
     )
 
 
+def names_time(memory: Memory, question: Question) -> bool:
+    """Whether its text names a time that touches one that is asked for."""
+    named = named_times(memory.text, memory.happened_at)
+    return any(overlap(one, window) > 0 for one in named for window in all_windows(question))
+
+
 def all_windows(question: Question) -> tuple[Window, ...]:
     return (*question.windows, *question.coming)
 

@@ -538,13 +538,15 @@ def read_answers(
 
 
 def read_question(hit: Hit, question: Question) -> str:
-    """The model sees a memory without its date, so that what only names the month would answer a question about it
-    rather than what happened then: the time is left out unless the memory names it. An event of another time
-    only names it."""
-    if not (all_windows(question) and question.terms):
-        return question.text
+    """The model sees a memory without its date: of what fits the time that is asked for by its date alone, it would say
+    that it is no answer, and of an event of another time that names it, that it is one. For these the time is left out,
+    but from a list of words, where each counts."""
     memory = hit.memory
-    if not is_event_of_another_time(memory, question) and names_time(memory, question):
+    if not (all_windows(question) and question.terms and is_question(question.text)):
+        return question.text
+    of_another = is_event_of_another_time(memory, question)
+    by_date = time_match(memory, question) >= FITS_TIME and not names_time(memory, question)
+    if not (of_another or by_date):
         return question.text
     return " ".join(without(question.text, all_windows(question)).split())
 

@@ -360,6 +360,9 @@ class HistoryLost(NacreError, LookupError):
     pass
 
 
+EXAMINE = " Run `nacre doctor` to examine it."  # the doctor leaves it out
+
+
 class StorageError(NacreError, OSError):
     pass
 

@@ -52,6 +52,18 @@ def test_commands_subcommands_and_options_are_offered() -> None:
     assert offered("list", "--sort", "imp") == ["importance"]
 
 
+def test_a_group_that_runs_its_first_command_offers_all_of_them_and_what_that_one_takes(nacre: CommandLine) -> None:
+    nacre.ok("remember", "one", "--id", "rope")
+    assert offered("space", "ren") == ["rename"]
+    assert offered("trash", "res") == ["restore"]
+    assert offered("journal", "co") == ["compact"]
+    assert offered("maintenance", "decay", "pl") == ["plot"]
+    assert {"link", "path", "rope"} <= set(offered("graph", ""))
+    assert offered("journal", "ro") == offered("graph", "ro") == ["rope"]
+    assert offered("journal", "--act") == ["--actor"] and offered("journal", "-n", "5", "ro") == ["rope"]
+    assert offered("journal", "--he") == ["--help"]
+
+
 def test_spaces_types_tags_and_ids_are_offered(nacre: CommandLine) -> None:
     nacre.ok("remember", "one", "--id", "abc1", "-g", "harbour")
     nacre.ok("remember", "two", "--id", "abd2")

@@ -42,6 +42,16 @@ def test_each_value_is_listed_with_its_source(nacre: CommandLine, own: Path, els
     assert "default_type" not in nacre.ok("config", "list", "--changed")
 
 
+def test_get_says_what_is_in_effect_in_the_space(nacre: CommandLine, own: Path) -> None:
+    nacre.ok("config", "set", "trash_days", "9")
+    nacre.ok("config", "set", "spaces.work.trash_days", "5")
+    assert nacre.ok("config", "get", "trash_days") == "9"
+    of_space = nacre("--space", "work", "config", "get", "trash_days")
+    assert of_space.stdout == "5\n" and "for the space 'work' alone" in of_space.stderr.replace("\n", " ")
+    expected = {"key": "spaces.work.trash_days", "value": 5.0, "source": str(own)}
+    assert nacre.json("--space", "work", "config", "get", "trash_days") == expected
+
+
 def test_a_setting_is_written_used_and_taken_out(
     nacre: CommandLine, own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ from nacre.lifecycle.doctor import (
 )
 from nacre.models import shipped
 from nacre.protocols import Health
+from nacre.storage.sqlite.connection import translated
 from nacre.storage.sqlite.repair import Repaired
 from tests.command_line import CommandLine
 
@@ -55,6 +56,20 @@ def test_a_file_that_is_no_store_is_a_problem_with_code_four(nacre: CommandLine)
     result = nacre("doctor")
     assert result.exit_code == 4
     assert result.stdout.startswith("problem  store")
+
+
+def test_the_doctor_does_not_advise_to_run_the_doctor(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    nacre.ok("remember", "x")
+
+    def refuse(path: Path, _key: object) -> None:
+        with translated(path):
+            raise apsw.SQLError("something else")
+
+    monkeypatch.setattr("nacre.storage.sqlite.SQLiteBackend.__init__", lambda _self, path, key=None: refuse(path, key))
+    refused = nacre("list")
+    assert (refused.exit_code, "Run `nacre doctor`" in refused.stderr) == (4, True)
+    found = nacre("doctor")
+    assert found.exit_code == 4 and "something else" in found.stdout and "Run `nacre doctor`" not in found.stdout
 
 
 def test_a_lost_word_index_is_found_and_mended(nacre: CommandLine) -> None:

@@ -176,6 +176,22 @@ def test_diff_shows_what_came_went_and_changed(filled: CommandLine) -> None:
     assert "0.55 → 0.9" in filled.ok("diff", then, "-f", "table")
 
 
+def test_what_is_forgotten_went_and_what_is_restored_came(filled: CommandLine) -> None:
+    before = moment()
+    filled.ok("forget", "new", "-y")
+    filled.ok("remember", "Nobody lists this", "--id", "brief")
+    filled.ok("forget", "brief", "-y")
+    forgotten = moment()
+    result = filled("diff", before)
+    assert result.stdout == "-\tnew\t\tThe server runs Python 3.12\t\tdefault\n"
+    assert "0 memories came, 1 went, 0 changed" in result.stderr
+    filled.ok("trash", "restore", "new")
+    result = filled("diff", forgotten)
+    assert result.stdout == "+\tnew\t\t\tThe server runs Python 3.12\tdefault\n"
+    assert "1 memory came, 0 went, 0 changed" in result.stderr
+    assert ids(filled.json("diff", before, forgotten)["removed"]) == ["new"]
+
+
 def test_diff_of_two_times_takes_them_in_either_order_and_days_whole(filled: CommandLine) -> None:
     then = moment()
     filled.ok("remember", "too late", "--id", "late")

@@ -137,6 +137,37 @@ def test_undo_takes_back_the_last_few_whole_and_can_be_undone(filled: CommandLin
     assert filled("undo", "abc", "--last", "1").exit_code == 2
 
 
+def test_an_undo_of_many_advises_the_command_that_lists_them_all(nacre: CommandLine) -> None:
+    nacre.ok("remember", "--lines", input="".join(f"fact number {number}\n" for number in range(12)))
+    undone = nacre("undo").stderr
+    batch = nacre.json("journal", "-n", "1")[0]["batch"]
+    assert f"and 2 more; `nacre journal show {batch[:8]}` lists them all." in undone
+    assert len(nacre.json("journal", "show", batch[:8])) == 12
+
+
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [
+        (["journal", "shwo", "one"], "show"),
+        (["journal", "lst"], "list"),
+        (["graph", "lnk", "one", "two"], "link"),
+        (["graph", "lnk", "o"], "link"),
+        (["review", "conflict"], "conflicts"),
+    ],
+)
+def test_a_mistyped_subcommand_is_not_taken_for_a_memory(filled: CommandLine, words: list[str], near: str) -> None:
+    result = filled(*words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"No such command {words[1]!r}. Did you mean {near!r}?" in result.stderr
+
+
+def test_an_id_is_an_id_also_where_it_is_similar_to_a_command(filled: CommandLine) -> None:
+    filled.ok("remember", "called like a command", "--id", "shows")
+    assert operations(filled.json("journal", "shows")) == ["remember"]
+    assert "unexpected extra argument" in filled("journal", "shows", "one").stderr
+    assert filled("journal", "d1ff").exit_code == 1  # an id that Nacre made could begin so
+
+
 def test_what_is_undone_cannot_be_undone_again(filled: CommandLine) -> None:
     batch = batch_of(filled, "edit")
     filled.ok("undo", batch)

@@ -184,6 +184,24 @@ def test_what_help_says_about_an_unknown_name_is_what_its_group_says(nacre: Comm
     assert "`nacre help --all` lists them all." in nacre("xyzzy").stderr
 
 
+@pytest.mark.parametrize(
+    ("typed", "named"),
+    [
+        ("find", "recall"),
+        ("search", "recall"),
+        ("add", "remember"),
+        ("rm", "forget"),
+        ("delete", "forget"),
+        ("remove", "forget"),
+        ("ls", "list"),
+        ("get", "show"),
+    ],
+)
+def test_a_name_from_other_programs_names_the_command_that_does_it(nacre: CommandLine, typed: str, named: str) -> None:
+    result = nacre(typed, "x")
+    assert result.exit_code == 2 and f"No such command {typed!r}. `nacre {named}" in result.stderr
+
+
 def test_the_version_is_printed(nacre: CommandLine) -> None:
     assert nacre.new_interpreter("--version").stdout.startswith("nacre ")
 

@@ -113,6 +113,14 @@ def test_what_cannot_be_stored_is_refused_as_misuse(
     assert nacre.json("list") == []
 
 
+@pytest.mark.parametrize(("words", "input"), [([""], None), (["-"], " \n")])
+def test_an_empty_text_makes_no_store(nacre: CommandLine, words: list[str], input: str | None) -> None:
+    nacre.store.unlink()
+    result = nacre("remember", *words, input=input)
+    assert result.exit_code == 2 and "empty" in result.stderr
+    assert not nacre.store.exists()
+
+
 def test_names_are_recognised_unless_some_are_given(nacre: CommandLine) -> None:
     id = nacre.ok("remember", "Ana Torres lives in Madrid with Luis")
     assert nacre.json("show", id)["entities"] == ["Ana Torres", "Madrid", "Luis"]

@@ -37,6 +37,8 @@ def test_a_user_that_is_not_there_is_added_with_its_first_token_and_removed_with
     assert "1 token was revoked" in nacre("user", "remove", "bea", "-y").stderr
     assert nacre.json("user", "list") == [] and nacre.json("token", "list") == []
     assert nacre("user", "remove", "bea", "-y").exit_code == 2
+    unasked = nacre("user", "remove", "bea")
+    assert "There is no user 'bea'" in unasked.stderr and "Remove" not in unasked.output
 
 
 def test_who_removes_the_last_admin_of_all_spaces_is_told_before_and_after(nacre: CommandLine) -> None:

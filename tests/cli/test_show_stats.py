@@ -96,3 +96,33 @@ def test_a_long_name_of_a_field_is_apart_from_its_value(nacre: CommandLine) -> N
     nacre.ok("remember", "The crane is red", "--id", "crane")
     nacre.ok("memory", "validate", "crane")
     assert "\nlast validated at 20" in nacre.ok("show", "crane")
+
+
+def test_the_metadata_that_show_prints_is_taken_by_edit(nacre: CommandLine) -> None:
+    metadata = '{"sure": true, "page": null, "by": "it\'s Zoë"}'
+    nacre.ok("remember", "The crane is red", "--id", "crane", "--metadata", metadata)
+    (printed,) = (line for line in nacre.ok("show", "crane").splitlines() if line.startswith("metadata"))
+    assert printed.removeprefix("metadata").strip() == metadata
+    nacre.ok("edit", "crane", "--metadata", printed.removeprefix("metadata"))
+
+
+def test_times_that_a_replacement_set_are_times_in_json(nacre: CommandLine) -> None:
+    nacre.ok("remember", "The crane is red", "--id", "old")
+    nacre.ok("remember", "The crane is green", "--id", "new", "--replaces", "old")
+    shown, ended = nacre.json("show", "new"), nacre.json("show", "old")["valid_until"]
+    expected = {"valid_until": ended, "valid_from_set": True}
+    (link,) = (each for each in shown["links"] if each["rel"] == "supersedes")
+    assert link["data"] == expected
+    (stored,) = (each for each in shown["journal"] if each["act"] == "remember")
+    assert stored["after"]["links"][0]["data"] == expected
+
+
+def test_what_lists_the_other_links_is_a_command_that_does(nacre: CommandLine) -> None:
+    nacre.ok("remember", "--lines", input="".join(f"fact number {number}\n" for number in range(13)))
+    with MemoryStore(nacre.store, embedder="hashing") as store:
+        first, *others = store.list_recent()
+        for other in others:
+            store.link(first.id, other.id)
+    advised = f"nacre graph neighbors {first.id[:8]}"
+    assert f"and 2 more; `{advised}` lists them all" in nacre.ok("show", first.id)
+    assert len(nacre.json(*advised.split()[1:])) == 12

@@ -26,7 +26,17 @@ if TYPE_CHECKING:
 
 
 EVERY_COMMAND = "`nacre help --all` lists them all."
+RECALL = "`nacre recall QUESTION` finds memories."
+FORGET = "`nacre forget ID` moves a memory to the trash."
 LOOKED_FOR = {  # what other programs have as a command
+    "find": RECALL,
+    "search": RECALL,
+    "add": "`nacre remember TEXT` stores a text.",
+    "get": "`nacre show ID` shows a memory.",
+    "ls": "`nacre list` lists memories.",
+    "rm": FORGET,
+    "delete": FORGET,
+    "remove": FORGET,
     "redo": "`nacre undo OPERATION` undoes an undo too; `nacre journal` shows its id.",
     "version": "`nacre --version` prints the version.",
 }

@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar
 
 import click
 
-from nacre.cli.catalogue import GroupWithMembers
+from nacre.cli.catalogue import GroupWithMembers, suggested
 from nacre.cli.cli_context import SIMILAR_NAME, CliContext
 from nacre.cli.ui.output import DATA, FORMS, Column, Form, chosen_form, print_items, say
 from nacre.cli.ui.prompts import confirm
-from nacre.errors import InvalidInput
+from nacre.errors import AmbiguousId, InvalidInput, MemoryNotFound, NacreError
 from nacre.model.instants import DAY, parse_duration
 from nacre.model.memory import Json
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from nacre.memory_store import MemoryStore
 
 Decorator: TypeAlias = Callable[[Any], Any]  # adds a parameter to a command, or several
@@ -251,7 +253,44 @@ class FirstByDefault(GroupWithMembers):
         own = {*self.list_commands(ctx), *ctx.help_option_names}
         words = any(isinstance(each, click.Argument) for each in first.params)
         bare = not args or (args[0] not in own and (words or args[0].startswith("-")))
+        if not args and ctx.resilient_parsing:  # a shell asks what could come next
+            bare = False
+        if bare and args and not args[0].startswith("-") and not HEXADECIMAL.fullmatch(args[0]):
+            ctx.meta[FIRST_WORD] = args[0]
         return super().parse_args(ctx, [name, *args] if bare else args)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Takes a word for a mistyped command where it is the id of no memory."""
+        try:
+            return super().invoke(ctx)
+        except (click.UsageError, MemoryNotFound, AmbiguousId) as error:
+            word = ctx.meta.get(FIRST_WORD, "")
+            near = suggested(word, self.list_commands(ctx))
+            if near is None or names_memory(ctx, word):
+                raise
+            raise click.UsageError(f"No such command {word!r}. Did you mean {near!r}?", ctx) from error
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Also what the first command takes."""
+        name, first = next(iter(self.commands.items()))
+        with first.make_context(name, [], parent=ctx, resilient_parsing=True) as inner:
+            argument = next((each for each in first.params if isinstance(each, click.Argument)), None)
+            asked = argument if argument and not incomplete.startswith("-") else first
+            items = [*super().shell_complete(ctx, incomplete), *asked.shell_complete(inner, incomplete)]
+        return list({item.value: item for item in items}.values())
+
+
+FIRST_WORD = "nacre.first_word"  # of what was typed, where it names no command of a group
+HEXADECIMAL = re.compile(r"[0-9a-fA-F-]+")  # how an id begins that Nacre made
+
+
+def names_memory(ctx: click.Context, word: str) -> bool:
+    try:
+        with ctx.ensure_object(CliContext).open_with_personal() as store:
+            store.resolve_id(word)
+    except NacreError as error:
+        return isinstance(error, AmbiguousId)
+    return True
 
 
 TEXT_WITH_DASH = re.compile(r"-[^\s]*\s")  # "- buy milk": no option has a blank in its name

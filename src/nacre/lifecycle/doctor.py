@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from nacre.engine.checked_embedder import CheckedEmbedder
-from nacre.errors import ConfigError, EmbeddingError, EmbeddingMismatch, InvalidInput, StorageError, StoreDamaged
+from nacre.errors import (
+    EXAMINE,
+    ConfigError,
+    EmbeddingError,
+    EmbeddingMismatch,
+    InvalidInput,
+    StorageError,
+    StoreDamaged,
+)
 from nacre.factory import (
     IN_MEMORY,
     has_file,
@@ -85,13 +93,13 @@ def examined_store(settings: Settings, embedder: Embedder | None) -> list[Findin
         access = make_access(settings, settings.space, settings.agent, settings.session, None)
         store = restricted(open_backend(settings.store, settings), access)
     except (StorageError, ConfigError) as error:
-        return [Finding("store", "problem", str(error), fixed_by=remedy(error))]
+        return [refused("store", error)]
     try:
         health = store.health(thorough=True)
         _, calibrated = calibration_of(health.embedder, store.embedder().measured)
         mismatch = other_vectors(store, embedder)
     except StorageError as error:
-        return [Finding("integrity", "problem", str(error), fixed_by=remedy(error))]
+        return [refused("integrity", error)]
     finally:
         store.close()
     opened = Finding("store", "ok", f"{store_name(settings.store)} opens.")
@@ -117,8 +125,9 @@ def other_vectors(store: Backend, embedder: Embedder | None) -> str:
     return ""
 
 
-def remedy(error: Exception) -> Remedy:
-    return "repair" if isinstance(error, StoreDamaged) else ""
+def refused(check: str, error: Exception) -> Finding:
+    message = str(error).removesuffix(EXAMINE)
+    return Finding(check, "problem", message, fixed_by="repair" if isinstance(error, StoreDamaged) else "")
 
 
 def examined_embedder(settings: Settings) -> tuple[Embedder | None, list[Finding]]:

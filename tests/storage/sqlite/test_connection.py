@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
@@ -331,6 +332,64 @@ def test_a_full_disk_says_so_and_keeps_what_was_there(small_disk: Path) -> None:
         assert store.recall("first")[0].memory.text == "the first"
         assert len(store.journal(limit=None)) == store.count()
         assert store.health(thorough=True).problems == ()
+
+
+@contextmanager
+def no_file_may_grow() -> Iterator[None]:
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16, hard))  # SQLite shortens a file of its own to 3 bytes first
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_where_no_file_may_grow_a_store_is_read_by_every_thread_and_written_again_later(tmp_path: Path) -> None:
+    file = filled(tmp_path / "s.db", 3)
+    answers: list[str] = []
+
+    def ask() -> None:
+        answers.append(store.list_recent()[0].text)
+
+    with no_file_may_grow(), opened(file) as store:
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert answers == [store.list_recent()[0].text] * 4
+        assert store.health(thorough=True).problems == ()
+    with opened(file) as store:
+        with no_file_may_grow():
+            assert store.count() == 3
+        store.remember("room again")
+        assert store.count() == 4
+
+
+def test_where_no_file_may_grow_the_log_that_a_crash_left_is_read_too(tmp_path: Path) -> None:
+    with opened(filled(tmp_path / "s.db", 1)) as store:
+        store.remember("only in the log")
+        for end in ("", "-wal"):
+            shutil.copy(tmp_path / f"s.db{end}", tmp_path / f"left.db{end}")
+    with no_file_may_grow(), opened(tmp_path / "left.db") as store:
+        assert "only in the log" in [memory.text for memory in store.list_recent()]
+
+
+def test_on_a_full_disk_a_store_opens_and_answers_and_a_write_says_why_not(small_disk: Path) -> None:
+    filled(small_disk / "s.db", 3)
+    filler = small_disk / "filler"
+    with pytest.raises(OSError, match="No space left"), filler.open("wb", buffering=0) as file:
+        while file.write(b"x" * 512):
+            pass
+    with opened(small_disk / "s.db") as store:
+        assert store.count() == 3
+        assert store.recall("memory number 1", k=1)
+        with pytest.raises(StoreFull, match="nothing was changed"):
+            store.remember("no room for this")
+        filler.unlink()
+        store.remember("room again")
+        assert store.count() == 4
 
 
 def test_a_store_cannot_be_made_on_a_full_disk(small_disk: Path) -> None:

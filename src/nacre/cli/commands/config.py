@@ -112,18 +112,20 @@ def list_command(cli: CliContext, changed: bool, form: Form) -> None:
 
 @command("get KEY", form_option("text", "json"), group=config_command)
 def get(cli: CliContext, key: str, form: Form) -> None:
-    """Print one setting, and on stderr where it comes from."""
+    """Print one setting as it is in this space, and on stderr where it comes from."""
     known = effective_settings(cli)
     if key not in known:
         if key.partition(".")[0] in TABLES:
             raise NotFound(f"no file sets {key}; `nacre config set {key} VALUE` does.")
         raise unknown_setting(key, list(known))
-    setting = known[key]
+    space = cli.choose_space().space
+    of_space = known.get(f"spaces.{space}.{key}")
+    setting = of_space or known[key]
     if form in DATA:
-        print_data({"key": key, "value": setting.value, "source": setting.source}, form)
+        print_data({"key": setting.key, "value": setting.value, "source": setting.source}, form)
     else:
         put(value_text(setting.value))
-        say(f"from {setting.source}")
+        say(f"from {setting.source}" + (f", for the space {space!r} alone" if of_space else ""))
 
 
 @command("describe [KEY]", form_option(), group=config_command)

@@ -47,7 +47,7 @@ from nacre.engine.engine import UNDO, entity_kind
 from nacre.engine.operation_parts import undone_batches
 from nacre.errors import MemoryNotFound, UndoRefused
 from nacre.memory_store import MemoryStore
-from nacre.model import Difference, JournalEntry, Memory, Operation, Transition
+from nacre.model import Changed, Difference, JournalEntry, Memory, Operation, Transition
 from nacre.model.instants import iso
 from nacre.model.journal import MEMORY, renamed_to
 from nacre.model.memory import Json, short_id
@@ -257,7 +257,7 @@ def report_undo(store: MemoryStore, undone: list[JournalEntry], now: float) -> N
     say(f"Undid {', '.join(named)}; `nacre undo {short_id(done.batch)}` does it again.")
     say(*(f"{entry_subject(entry)} {undo_outcome(entry)}" for entry in undone[:LONGEST_LIST]))
     if len(undone) > LONGEST_LIST:
-        say(f"and {len(undone) - LONGEST_LIST:,} more; `nacre journal` lists them all.")
+        say(f"and {len(undone) - LONGEST_LIST:,} more; `nacre journal show {short_id(done.batch)}` lists them all.")
 
 
 LONGEST_VALUE = 200  # of what a value was and became; `-f json` has all of it
@@ -354,7 +354,7 @@ def diff_command(cli: CliContext, earlier: str, later: str | None, form: Form) -
     """Show what came (+), went (-) and changed (~) between two times, or since one.
 
     WHEN is 2h, 7d, a time, or a date (UTC). Of two dates both days count: from the first one's beginning to the second
-    one's end. What was purged since is not shown.
+    one's end. What is in the trash went, and comes when it is restored. What was purged since is not shown.
     """
     now = cli.now()
     if later is not None and moment(earlier, now) > moment(later, now):
@@ -376,27 +376,52 @@ def diff_command(cli: CliContext, earlier: str, later: str | None, form: Form) -
         Column("what", lambda line: line.after, what, wide=True, wraps=True),
         Column("space", lambda line: line.space, only="tsv"),
     ]
-    print_table(list(diff_lines(difference)), columns, diff_record(difference), form)
-    came, went, changed = len(difference.added), len(difference.removed), len(difference.changed)
+    parts = diff_parts(difference)
+    print_table(list(diff_lines(parts)), columns, diff_record(parts), form)
+    came, went, changed = len(parts.came), len(parts.went), len(parts.changed)
     counts = f"{count_of(came)} came, {went:,} went, {changed:,} changed"
     say(f"{counts} between {iso(begin)} and {iso(end)}.")
 
 
-def diff_lines(difference: Difference) -> Iterator[DiffLine]:
-    for memory in difference.added:
+class DiffParts(NamedTuple):
+    came: list[Memory]
+    went: list[Memory]
+    changed: list[Changed]
+
+
+def diff_parts(difference: Difference) -> DiffParts:
+    """As readers of a list see it, who do not see the trash."""
+    parts = DiffParts(
+        came=[memory for memory in difference.added if is_listed(memory)],
+        went=[memory for memory in difference.removed if is_listed(memory)],
+        changed=[change for change in difference.changed if is_listed(change.before) == is_listed(change.after)],
+    )
+    parts.came.extend(each.after for each in difference.changed if is_listed(each.after) and not is_listed(each.before))
+    parts.went.extend(
+        each.before for each in difference.changed if is_listed(each.before) and not is_listed(each.after)
+    )
+    return parts
+
+
+def is_listed(memory: Memory) -> bool:
+    return memory.status != "trashed"
+
+
+def diff_lines(parts: DiffParts) -> Iterator[DiffLine]:
+    for memory in parts.came:
         yield DiffLine("+", memory.id, "", "", memory.text, memory.space)
-    for memory in difference.removed:
+    for memory in parts.went:
         yield DiffLine("-", memory.id, "", memory.text, "", memory.space)
-    for change in difference.changed:
+    for change in parts.changed:
         for name, (before, after) in change.fields.items():
             after_text = field_text(name, after)
             yield DiffLine("~", change.after.id, name, field_text(name, before), after_text, change.after.space)
 
 
-def diff_record(difference: Difference) -> dict[str, object]:
+def diff_record(parts: DiffParts) -> dict[str, object]:
     return {
-        "added": [memory_record(memory) for memory in difference.added],
-        "removed": [memory_record(memory) for memory in difference.removed],
+        "added": [memory_record(memory) for memory in parts.came],
+        "removed": [memory_record(memory) for memory in parts.went],
         "changed": [
             {
                 "id": change.after.id,
@@ -404,7 +429,7 @@ def diff_record(difference: Difference) -> dict[str, object]:
                 "before": with_iso_times({name: before for name, (before, _) in change.fields.items()}),
                 "after": with_iso_times({name: after for name, (_, after) in change.fields.items()}),
             }
-            for change in difference.changed
+            for change in parts.changed
         ],
     }
 

@@ -22,7 +22,7 @@ from nacre.memory_store import MemoryStore
 from nacre.model import Conflict, Memory, RememberResult
 from nacre.model.memory import short_id, without_none
 from nacre.model.review import Outcome
-from nacre.model.validate import Fields
+from nacre.model.validate import Fields, memory_text
 from nacre.project_store import personal as personal_store
 from nacre.remember.suggest import is_about_user
 
@@ -66,6 +66,7 @@ def remember_command(
         del fields["entities"]  # an empty list would say that it names nobody
     if replaces:  # it keeps the type and the tags of what it replaces
         fields = {name: value for name, value in fields.items() if name not in ("type", "tags") or described[name]}
+    text = "" if lines else memory_text("text", text_argument(words, stdin=stdin))  # before a store is made for it
     with cli.open_or_make(alone=False) as both:
         refusal = f"`--personal` cannot be combined with the space {both.space!r}; leave out one of them."
         if personal and not cli.choose_space().named:
@@ -77,7 +78,6 @@ def remember_command(
             remember_lines(store, fields, on_conflict or "ignore")
         else:
             old = None if replaces is None else resolve_id(store, replaces)
-            text = text_argument(words, stdin=stdin)
             id = remember_text(store, text, fields, on_conflict or known.on_conflict, old)
             if store.beside is not None and is_about_user(text):
                 say("It seems to be about you, not about this project: `nacre remember --personal` stores it for all"

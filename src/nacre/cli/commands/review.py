@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nacre.cli.catalogue import HelpGroup
 from nacre.cli.cli_context import CliContext
 from nacre.cli.commands.edit import edit_both, keeping_typed
 from nacre.cli.errors import Refused
@@ -35,7 +36,7 @@ stale_option = option(
 )
 
 
-@click.group("review", invoke_without_command=True)
+@click.group("review", cls=HelpGroup, invoke_without_command=True)
 @option("--kind", "Only these; repeat for several.", to="kinds", choices=KINDS, multiple=True)
 @stale_option
 @limit_option(50)

@@ -20,7 +20,7 @@ from nacre.cli.errors import UsageProblem
 from nacre.cli.options import WholeNumber, command, form_option, option, yes_option
 from nacre.cli.ui.output import Column, Form, print_items, put, say
 from nacre.cli.ui.prompts import confirm, count_of
-from nacre.errors import MissingExtra
+from nacre.errors import MissingExtra, NameNotFound
 from nacre.model.instants import iso
 from nacre.settings import personal_space
 
@@ -186,6 +186,9 @@ def list_users(cli: CliContext, form: Form) -> None:
 def remove(cli: CliContext, name: str, yes: bool) -> None:
     """Remove a user, and revoke its tokens. What it wrote stays."""
     with registry(cli) as users:
+        known = [each.name for each in users.users()]
+        if name not in known:
+            raise NameNotFound("user", name, known, "`nacre user list`")
         admins = {token.user for token in admin_tokens(users, cli.now())}
         last = admins == {name}
         confirm(f"{f'{LAST_ADMIN} ' if last else ''}Remove the user {name!r} and revoke all its tokens?", yes=yes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -157,12 +158,15 @@ def link_lines(details: MemoryDetails) -> Iterator[str]:
             linked = details.near.get(id)
             yield label_line(label, f"{short_id(id)}  {excerpt(linked) if linked else '(not in this space)'}")
         if len(several) > MOST_LINKS:
-            yield label_line("", f"and {len(several) - MOST_LINKS:,} more; `nacre graph neighbors` lists them all")
+            listed = with_options(f"`nacre graph neighbors {short_id(details.memory.id)}` lists them all")
+            yield label_line("", f"and {len(several) - MOST_LINKS:,} more; {listed}")
 
 
 def field_value(name: str, value: object, now: float) -> str:
     if name in TIMES and isinstance(value, float):
         return f"{iso(value)} ({age(value, now)})"
+    if isinstance(value, Mapping):
+        return json.dumps(dict(value), ensure_ascii=False)  # as `nacre edit --metadata` takes it
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 

@@ -9,7 +9,7 @@ from nacre.cli.ui.output import Column, shortened
 from nacre.cli.ui.times import age
 from nacre.model import Memory
 from nacre.model.instants import iso, last_day
-from nacre.model.memory import NAMES, SUSPICION, Json, plain, short_id
+from nacre.model.memory import NAMES, SUPERSEDES, SUSPICION, Json, plain, short_id
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
@@ -120,7 +120,21 @@ def memory_record(memory: Memory) -> dict[str, Json]:
 
 
 def with_iso_times(fields: Mapping[str, Json]) -> dict[str, Json]:
-    return {name: iso_or_none(value) if name in TIMES else value for name, value in fields.items()}
+    plain = {name: iso_or_none(value) if name in TIMES else value for name, value in fields.items()}
+    if isinstance(links := plain.get("links"), list):
+        plain["links"] = [with_iso_data(link) if isinstance(link, dict) else link for link in links]
+    return plain
+
+
+def with_iso_data(link: dict[str, Json]) -> dict[str, Json]:
+    """A link to what a memory replaced notes which times of the two the replacement set: the end of the older one, and
+    whether the newer one's beginning, which is no time."""
+    data = link.get("data")
+    if link.get("rel") != SUPERSEDES or not isinstance(data, dict):
+        return link
+    flags = {name for name, value in data.items() if name in TIMES and isinstance(value, bool)}
+    times = with_iso_times({name: value for name, value in data.items() if name not in flags})
+    return {**link, "data": {**times, **{f"{name}_set": data[name] for name in flags}}}
 
 
 def iso_or_none(at: Json) -> Json:

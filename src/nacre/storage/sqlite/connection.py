@@ -23,6 +23,7 @@ from uuid import uuid4
 import apsw
 
 from nacre.errors import (
+    EXAMINE,
     InvalidInput,
     NacreError,
     NotAStore,
@@ -179,6 +180,7 @@ PRAGMAS = (
     f"journal_size_limit={LOG_BYTES}",
 )
 UNFINISHED_REKEY = ".rekeyed"  # the end of the name of a file that is to take the store's place
+ALONE = "exclusive"  # SQLite's mode of locking in which no other connection can use the file
 LEFT_IN_LOG = "left_in_log"  # the key in `meta` while a purged text may be in the log
 LEFT_IN_LOG_NOTE = (
     "What was purged is gone from the store, but still in its write-ahead log, because another process is reading. "
@@ -218,9 +220,7 @@ def translated(path: Path) -> Iterator[None]:
     except apsw.Error as error:
         if any(sign in str(error) for sign in ("JSON", "schema", "no such")):  # or a definition in it is damaged
             raise StoreDamaged(path, str(error)) from error
-        raise StorageError(
-            f"SQLite could not complete the operation on {path} ({error}). Run `nacre doctor` to examine it."
-        ) from error
+        raise StorageError(f"SQLite could not complete the operation on {path} ({error}).{EXAMINE}") from error
     except UnicodeEncodeError as error:
         raise InvalidInput(
             f"The text has half of a surrogate pair at position {error.start}, which no text can hold; remove it."
@@ -252,7 +252,14 @@ def wait_for_others(connection: apsw.Connection, seconds: float) -> None:
 def io_error(path: Path, error: apsw.Error) -> StorageError:
     if not os.access(path.parent, os.W_OK):
         return StoreReadOnly(path)
+    if lacks_room(error):
+        return StoreFull(path)
     return StoreUnreachable(path, str(error))
+
+
+def lacks_room(error: apsw.Error) -> bool:
+    """Whether there was no room on the disk for the file by which connections share the log."""
+    return getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_SHMSIZE
 
 
 def empty_log(connection: apsw.Connection, seconds: float) -> bool:
@@ -345,6 +352,7 @@ class Connections:
             with self._idle:
                 self._busy[thread] -= 1
                 if not self._busy[thread]:
+                    self._release_alone()
                     self._log = log_state(self._log_path)
                     del self._busy[thread]
                     self._idle.notify_all()
@@ -416,11 +424,21 @@ class Connections:
         self._log_path = log_of(Path(os.path.realpath(self.path)))  # SQLite keeps it beside what a link leads to
         there = file_number(self.path)  # before it is opened: a file that takes its place meanwhile has another number
         connection = self._connect()
+        self._local.alone = connection.pragma("locking_mode") == ALONE
         self._local.held, self._local.keeper = connection, Keeper(connection.cursor())
         with self._lock:
             self._file = self._file or there or file_number(self.path)
             self._open.add(connection)
         return connection
+
+    def _release_alone(self) -> None:
+        """Lets others have the file again, and the next use find out whether there is room now."""
+        if getattr(self._local, "alone", False):
+            with self._lock:
+                self._open.discard(self._local.held)
+            self._local.held.close()
+            self._local.held = self._local.keeper = None
+            self._local.alone = False
 
     def _leave_replaced_file(self) -> None:
         """SQLite would go on in the file that it has opened, also when that one has no name any more: what is written
@@ -517,14 +535,17 @@ class Connections:
         with translated(self.path):
             try:
                 return self._connect_to_write()
-            except CANNOT_WRITE:
+            except CANNOT_WRITE as error:
+                if lacks_room(error):
+                    return self._connect_to_write(alone=True)
                 # Only where nothing can be written: a passing fault, as while the file is replaced, is no reason.
                 connection = None if writable(self.path) else self._connect_to_read()
                 if connection is None:
                     raise
                 return connection
 
-    def _connect_to_write(self) -> apsw.Connection:
+    def _connect_to_write(self, *, alone: bool = False) -> apsw.Connection:
+        """`alone` shares the file with nobody, which needs no room on the disk until something is written."""
         while True:
             require_file_of_log(self.path)
             if self.key is not None and not size_of(self.path):
@@ -534,7 +555,7 @@ class Connections:
             set_checkpoint_on_close(connection, on=False)  # until it is certain that this is the store's file
             fresh = header(connection) == NEW
             try:
-                self._prepare(connection)
+                self._prepare(connection, alone=alone)
                 if not overtaken(connection):
                     set_checkpoint_on_close(connection, on=True)
                     return connection
@@ -571,9 +592,11 @@ class Connections:
         schema.require_own_triggers(connection, self.path)
         configure(connection)
 
-    def _prepare(self, connection: apsw.Connection) -> None:
+    def _prepare(self, connection: apsw.Connection, *, alone: bool) -> None:
         wait_for_others(connection, BUSY_SECONDS)
         unlock(connection, self.path, self.key)
+        if alone:
+            connection.pragma("locking_mode", ALONE)
         if not schema.has_tables(connection, self.path):
             patiently(lambda: schema.prepare(connection, self.path))
         schema.require_own_triggers(connection, self.path)

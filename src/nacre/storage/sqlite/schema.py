@@ -6,6 +6,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -32,6 +33,13 @@ CURRENT = digest(STATEMENTS)
 MADE_BY_SQLITE = re.compile(r"sqlite_(?:autoindex_\w+|sequence|stat\d)|word_(?:data|idx|docsize|config)")
 
 
+# One statement, and so one snapshot: another process may be creating this very store.
+OPENING = (
+    "SELECT application_id, user_version, EXISTS (SELECT 1 FROM sqlite_schema)"
+    " FROM pragma_application_id, pragma_user_version"
+)
+
+
 def version(connection: apsw.Connection) -> int:
     return int(connection.pragma("user_version"))
 
@@ -39,9 +47,8 @@ def version(connection: apsw.Connection) -> int:
 def has_tables(connection: apsw.Connection, path: Path) -> bool:
     """False for an empty file. Refuses a foreign database, and a store of another schema (`SchemaMismatch`), before
     anything is written to it."""
-    with connection:  # one snapshot: another process may be creating this very store
-        application, schema = int(connection.pragma("application_id")), version(connection)
-        tables = connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
+    row: tuple[Any, ...] = connection.execute(OPENING).fetchall()[0]
+    application, schema, tables = row
     if application == APPLICATION_ID:
         if schema != CURRENT:
             raise SchemaMismatch(path, schema, CURRENT)

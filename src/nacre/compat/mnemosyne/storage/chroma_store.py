@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 OWN = "mnemosyne"  # the metadata key of what a Nacre memory has no field for
 SUMMARY, QUADRANT = "summary", "quadrant"  # its keys,
-GIVEN = "given"  # with what the program itself has under that key
+CALLERS = "given"  # with what the program itself has under that key
 KINDS = [kind.value for kind in MemoryType]  # other APIs may store a type that Mnemosyne does not know
 RELATED, DERIVED_FROM = "related", "derived_from"
 
@@ -55,7 +55,7 @@ def fields_of(memory: Memory) -> Fields:
         fields["valence"], fields["arousal"] = within(felt.valence, -1.0), within(felt.arousal, -1.0)
         own[QUADRANT] = felt.quadrant
     if OWN in memory.metadata:
-        own[GIVEN] = memory.metadata[OWN]
+        own[CALLERS] = memory.metadata[OWN]
     fields["metadata"] = {**memory.metadata, OWN: own} if own else memory.metadata
     return fields
 
@@ -63,9 +63,9 @@ def fields_of(memory: Memory) -> Fields:
 def memory_of(record: Record) -> Memory:
     metadata: dict[str, Any] = dict(record.metadata)
     own = metadata.get(OWN)
-    if isinstance(own, dict) and own.keys() <= {SUMMARY, QUADRANT, GIVEN}:
+    if isinstance(own, dict) and own.keys() <= {SUMMARY, QUADRANT, CALLERS}:
         del metadata[OWN]
-        metadata |= {OWN: own[GIVEN]} if GIVEN in own else {}
+        metadata |= {OWN: own[CALLERS]} if CALLERS in own else {}
     else:  # another program's
         own = {}
     felt = None

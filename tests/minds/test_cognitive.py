@@ -651,3 +651,23 @@ def test_the_oldest_are_not_lost_where_more_are_stored_than_are_read(
     monkeypatch.setattr(procedures, "MATCHES", 2)
     store_all(mind, watch, "first", "second", "third", "fourth")
     assert listed(mind, 3) == ["first", "second", "third"]
+
+
+def test_what_has_another_id_is_found_as_well(mind: CognitiveMemory) -> None:
+    """An import may have given one."""
+    mind.record_sensory("sight", "smoke over the barn", 60)
+    mind.push_working("goal", "put the fire out", "alarm")
+    mind.store_prospective("fire", "smoke", "call the brigade")
+    for memory in mind.store.list_recent():
+        mind.store.remember(f"{memory.text}, again", id=f"renamed-{memory.type}", type=memory.type,
+                            metadata=memory.metadata, contexts=memory.contexts, session=memory.session,
+                            expires_at=memory.expires_at)  # fmt: skip
+    assert len(mind.get_recent_sensory()) == len(mind.get_working("alarm")) == len(mind.get_prospective()) == 2
+    assert {each.node_id for each in mind.check_triggers("there is smoke")} > {"renamed-prospective"}
+
+
+def test_a_mind_leaves_alone_what_other_programs_observed(mind: CognitiveMemory, watch: Watch) -> None:
+    mind.store.remember("Wind from the west", type="sensory", expires_at=watch.now + 60)
+    mind.store.remember("Mend the roof", type="working", session="barn")
+    watch.now += 120
+    assert mind.prune_expired_sensory() == 0 and mind.clear_working("barn") == 0

@@ -79,7 +79,6 @@ def test_a_value_of_another_kind_is_a_type_error(field: str, value: object) -> N
         ("confidence", -0.1),
         ("confidence", 1.1),
         ("confidence", float("nan")),
-        ("experience_id", "note_1"),
     ],
 )
 def test_a_value_outside_its_bounds_is_a_value_error(field: str, value: object) -> None:
@@ -91,6 +90,10 @@ def test_a_value_outside_its_bounds_is_a_value_error(field: str, value: object) 
     }
     with pytest.raises(ValueError, match=r".+"):
         Experience(**{**values, field: value})
+
+
+def test_an_id_that_is_given_may_be_any() -> None:
+    assert Experience(ExperienceType.SUCCESS, "a", "b", 1, experience_id="note-1").experience_id == "note-1"
 
 
 def test_the_longest_texts_are_taken() -> None:

@@ -594,6 +594,18 @@ def test_rename_adds_nothing_a_second_time(store: MemoryStore, tmp_path: Path) -
     assert import_path(store, path, on_conflict="rename").renamed == 1
 
 
+def test_a_renamed_id_still_says_what_it_names(store: MemoryStore, tmp_path: Path) -> None:
+    ids = ["exp_20260601_120000_abcdef", "proc_9", "Pier 7_b", "a-b_c"]
+    store.remember_many([{"text": f"Note {at}", "id": id} for at, id in enumerate(ids)])
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps({"id": id, "text": f"Another note {at}"}) + "\n" for at, id in enumerate(ids)))
+    assert import_path(store, path, on_conflict="rename").renamed == 4
+    renamed = {text: id for id, text in texts(store).items() if text.startswith("Another")}
+    prefixes = [renamed[f"Another note {at}"][:-36] for at in range(4)]
+    assert prefixes == ["exp_", "proc_", "", ""]
+    assert import_path(store, path, on_conflict="rename").batch == ""
+
+
 def test_rename_names_what_the_file_says_of_other_fields(store: MemoryStore, tmp_path: Path) -> None:
     store.remember("Apple note one", id="1")
     path = tmp_path / "rows.jsonl"

@@ -31,11 +31,6 @@ MATCHES = 500  # best by BM25, before the caller's own order: a common word may 
 NO_LIMIT = 2**53
 
 
-def ids_starting_with(prefix: str) -> Filter:
-    """Selects by id prefix; ids are indexed in order, so this needs no scan."""
-    return Filter.where(id__ge=prefix, id__lt=prefix[:-1] + chr(ord(prefix[-1]) + 1))
-
-
 # Keys of the metadata that belong to the mind; the caller's own keys are beside them.
 MODALITY, SLOT_TYPE, RELEVANCE = "modality", "slot_type", "relevance"
 STEPS, PREREQUISITES = "steps", "prerequisites"
@@ -44,13 +39,14 @@ HIGHEST = "highest_index"  # the highest number that there was, where a later me
 ORIGINALS = "original_count"
 
 SENSORY, SENSORY_PREFIX = "sensory", "sen_"
-OBSERVATIONS = ids_starting_with(SENSORY_PREFIX)
+# Of this mind, whatever their ids: an import may have renamed them, and other APIs may store the type, too.
+OBSERVATIONS = Filter.where(type=SENSORY, metadata__modality__unset=False)
 ATTENDED_TO = "attended_to"
 ATTENTION = "sensory-attention"  # the source of an episode that began as an observation
 LONGEST_TTL = 10 * 365 * 86_400.0  # seconds; sensory memories are short-lived
 
 WORKING, SLOT_PREFIX = "working", "wrk_"
-SLOTS = ids_starting_with(SLOT_PREFIX)
+SLOTS = Filter.where(type=WORKING, metadata__slot_type__unset=False)
 CAPACITY = 20  # slots of a task
 
 EPISODIC, EPISODE_PREFIX, SUMMARY_PREFIX = "episodic", "epi_", "con_"
@@ -74,7 +70,7 @@ PROCEDURE_DERIVES_FROM = "procedure_derives_from"
 
 PROSPECTIVE, INTENTION_PREFIX = "prospective", "pro_"
 PENDING, TRIGGERED, RESOLVED = "pending", "triggered", "resolved"
-INTENTIONS = ids_starting_with(INTENTION_PREFIX)
+INTENTIONS = Filter.where(type=PROSPECTIVE)
 WAITING = INTENTIONS & Filter.where(metadata__state=PENDING)
 
 

@@ -82,7 +82,7 @@ class MemoryConnector(Mind):
         try:
             super().__init__(agent_name, folder_path(storage_path), store=store)
         except NotAStore as error:
-            reason = f"it is corrupted, or of amplihack-memory, whose data `nacre import` reads: {error.reason}"
+            reason = f"it is corrupted, or of another program: {error.reason}"
             raise NotAStore(storage_path or "The store", reason) from error
         self.storage_path = None if storage_path is None else Path(storage_path).expanduser()
         self.max_memory_mb = max_memory_mb

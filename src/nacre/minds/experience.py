@@ -16,7 +16,7 @@ from nacre.model.validate import Fields
 
 LONGEST_CONTEXT, LONGEST_OUTCOME = 500, 1000  # characters: an experience is a note, not a document
 TEXTS = {"context": LONGEST_CONTEXT, "outcome": LONGEST_OUTCOME}
-PREFIX = "exp_"  # of every experience's id and of no other id: journal entries of experiences are recognised by it
+PREFIX = "exp_"  # of the ids that are made here; an id that is given may be any
 HASH_DIGITS = 6
 # Keys of the memory's metadata; the caller's own metadata is under CALLER_METADATA.
 TYPE, CALLER_METADATA, COMPRESSED = "experience_type", "given", "compressed"
@@ -136,8 +136,6 @@ class Experience:
                 raise InvalidInput(f"An experience's {name} has {len(text):,} characters; shorten it to {longest:,}.")
         if not 0 <= self.confidence <= 1:
             raise InvalidInput(f"confidence must be from 0 to 1, not {self.confidence}.")
-        if self.experience_id and not self.experience_id.startswith(PREFIX):
-            raise InvalidInput(f"The id {self.experience_id!r} must begin with {PREFIX!r}; leave it out to have one.")
 
     def make_id(self, attempt: int = 0) -> str:
         """exp_YYYYMMDD_HHMMSS_hash6: the same experience always has the same one. Another attempt gives another hash,
@@ -183,4 +181,4 @@ def seconds_of(at: datetime) -> float:
 
 
 def is_experience(memory: Memory) -> bool:
-    return memory.id.startswith(PREFIX) and memory.metadata.get(TYPE) in list(ExperienceType)
+    return memory.metadata.get(TYPE) in list(ExperienceType)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -190,6 +191,7 @@ KEPT = ("id", "space", "last_accessed", "access_count", "links", "metadata")
 EMPTY: tuple[object, ...] = (None, "", [], {})
 ANY_SECRET = Guard(personal="redact")  # whatever the settings allow now, it may have been left out of an export
 POLICIES = ("skip", "overwrite", "rename", "error", "newer")
+ID_PREFIX = re.compile("[a-z]{1,8}_")  # says what a memory is: `exp_` of an experience
 LONGEST_CHAIN = 1_000  # successors that are followed to detect a cycle
 
 
@@ -549,7 +551,8 @@ class ImportPlanner:
     def _other_name(self, id: str) -> str:
         """A new id, always the same for one id and content, so that a second import adds nothing."""
         digest = blake2b(id.encode(), key=self.contents.get(id_hash(id), b""), digest_size=16).digest()
-        return str(UUID(bytes=digest, version=4))
+        prefix = ID_PREFIX.match(id)
+        return f"{prefix[0] if prefix else ''}{UUID(bytes=digest, version=4)}"
 
     def _closes_a_cycle(self, memory: Memory) -> bool:
         step = self.lookup.get(self.space, memory.superseded_by)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from nacre import Link
 from nacre.compat.ai_houkai.memory_system import ImportConflictError, Journal, JournalEntry, MemoryStore
 from tests.compat.ai_houkai.conftest import Opened
 
@@ -238,3 +240,56 @@ def test_a_forget_taken_back_brings_links_and_successions_back(store: MemoryStor
     assert linked is not None and [(link.to, link.rel) for link in linked.links] == [(new.id, "refines")]
     assert replaced is not None and replaced.superseded_by == new.id
     assert store.undo(last(store, "supersede"))
+
+
+def test_a_remember_is_not_taken_back_once_the_memory_was_edited(store: MemoryStore) -> None:
+    edited = store.remember("The ferry leaves at nine", tags=["ferry"])
+    added = last(store, "remember")
+    store.edit(edited.id, text="The ferry leaves at ten in winter")
+    assert store.undo(added) is False
+    kept = store.get(edited.id)
+    assert kept is not None and kept.text == "The ferry leaves at ten in winter"
+    assert list(store.journal.read(op="undo")) == []
+    store.edit(edited.id, text="The ferry leaves at nine")
+    store.recall("ferry")
+    assert store.undo(added) and store.get(edited.id) is None
+    assert store.undo(added) is False
+
+
+def test_a_forget_taken_back_brings_back_what_only_other_programs_write(store: MemoryStore) -> None:
+    target = store.remember("The pier is closed")
+    written = store.native.remember(
+        "The pier opens again in May", title="Pier", metadata={"gate": 2}, confidence=0.4, contexts=["harbour"],
+        occurred_at="2026-05-01", links=[Link(target.id, "refines", weight=0.3)],
+    )  # fmt: skip
+    store.forget(written.id)
+    assert store.undo(last(store, "forget"))
+    again = store.native.get(written.id)
+    assert again is not None and again.to_dict() == written.to_dict()
+
+
+def test_each_thread_acts_under_its_own_name(store: MemoryStore) -> None:
+    entered, left = threading.Barrier(2, timeout=60), threading.Event()
+
+    def act(name: str) -> None:
+        with store.as_actor(name):
+            entered.wait()
+            if name == "second":  # entered last or not, it leaves last
+                left.wait(60)
+            store.remember(f"by the {name}")
+        left.set()
+
+    threads = [threading.Thread(target=act, args=(name,)) for name in ("first", "second")]
+    for thread in threads:
+        thread.start()
+    with store.as_actor("outer"), store.as_actor("inner"):
+        store.remember("by the inner")
+    for thread in threads:
+        thread.join()
+    store.remember("by the lib")
+    assert store.actor == "lib"
+    assert {(each.after or {})["text"] for each in store.journal.read()} == {
+        f"by the {each.actor}" for each in store.journal.read()
+    }
+    actors = {entry.operation.actor for entry in store.native.journal(limit=None)}
+    assert actors == {"first", "second", "inner", "lib"} == {each.actor for each in store.journal.read()}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sqlite3
+import warnings
 from contextlib import closing
 from pathlib import Path
 from threading import Thread
@@ -11,8 +13,12 @@ from typing import Any
 
 import pytest
 
-from nacre.compat.amplihack_memory import ExperienceType, MemoryConnector
+from nacre import MemoryStore
+from nacre.compat.amplihack_memory import ExperienceStore, ExperienceType, MemoryConnector
+from nacre.errors import StorageError
+from nacre.transfer.import_archive import import_path
 from tests.compat.amplihack_memory.experience_factory import make_experience
+from tests.transfer.foreign.test_amplihack import agent_folder, row
 
 
 def connected(folder: Path, agent: str = "gardener", **more: Any) -> MemoryConnector:
@@ -124,3 +130,48 @@ def test_the_file_has_a_write_ahead_log_indexes_and_an_index_of_words(tmp_path: 
             made = database.execute("SELECT type, coalesce(sql, '') FROM sqlite_master").fetchall()
     assert any(kind == "index" and "created_at" in sql for kind, sql in made)
     assert any("fts5(" in sql for _, sql in made)
+
+
+def imported_into(folder: Path, source: Path, agent: str = "gardener") -> None:
+    """As `nacre --store FOLDER --space AGENT import SOURCE`."""
+    with MemoryStore(folder / "nacre.db", space=agent, embedder="hashing") as store:
+        import_path(store, source)
+
+
+def test_over_the_older_systems_folder_the_program_says_what_to_run_and_goes_on_after_it(tmp_path: Path) -> None:
+    folder = agent_folder(tmp_path / "old", row("exp_1"), row("harvest-7", "insight"))
+    with pytest.raises(StorageError) as refused:
+        connected(folder)
+    command = shlex.join(["nacre", "--store", str(folder), "--space", "gardener", "import", str(folder), "--yes"])
+    assert str(refused.value).endswith(f"To bring them in: {command}")
+    imported_into(folder, folder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with ExperienceStore("gardener", storage_path=folder, embedder="hashing") as store:
+            assert store.db_path == folder / "nacre.db"
+            assert {each.experience_id for each in store.search("")} == {"exp_1", "harvest-7"}
+            store.add(make_experience())
+        with connected(folder) as connector:
+            assert len(connector.retrieve_experiences()) == 3
+
+
+def test_an_import_into_another_space_is_noticed(tmp_path: Path) -> None:
+    folder = agent_folder(tmp_path / "old", row("exp_1"))
+    imported_into(folder, folder, agent="default")
+    with pytest.warns(UserWarning, match="--space gardener import"):
+        connected(folder).close()
+
+
+def test_an_import_into_a_new_folder_is_read_there(tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    imported_into(tmp_path / "new", agent_folder(tmp_path / "old", row("exp_1")))
+    with connected(tmp_path / "new") as connector:
+        assert [each.experience_id for each in connector.retrieve_experiences()] == ["exp_1"]
+
+
+def test_an_import_beside_the_programs_own_file_is_noticed(tmp_path: Path) -> None:
+    with connected(tmp_path) as connector:
+        connector.store_experience(make_experience())
+    imported_into(tmp_path, agent_folder(tmp_path / "old", row("exp_1")))
+    with pytest.warns(UserWarning, match=r"nacre --store .*experiences\.db"), connected(tmp_path) as connector:
+        assert len(connector.retrieve_experiences()) == 1

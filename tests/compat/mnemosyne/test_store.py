@@ -35,6 +35,22 @@ def full(**changed: object) -> Memory:
     return Memory(**{**values, **changed})  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("value", ["v1", {"version": 1}, {"summary": "own"}, {}, None])
+@pytest.mark.parametrize("feeling", [None, EmotionalContext(0.4, -0.2, "serene")])
+def test_a_programs_own_key_of_the_same_name_is_kept(
+    store: ChromaMemoryStore, value: object, feeling: EmotionalContext | None
+) -> None:
+    memory = full(metadata={"mnemosyne": value, "page": 7}, emotional_context=feeling)
+    store.add_memory(memory)
+    assert store.get_memory(memory.id) == memory
+
+
+def test_what_another_program_noted_under_that_key_hinders_no_reading(store: ChromaMemoryStore) -> None:
+    store.memories.remember("Herons nest in colonies", id="native", metadata={"mnemosyne": "v1"})
+    (found,) = store.search_memories("where do herons nest?")
+    assert found.metadata["mnemosyne"] == "v1"
+
+
 @pytest.mark.accepts("M3.1", "M3.4")
 def test_everything_a_memory_carries_is_kept(store: ChromaMemoryStore) -> None:
     memory = full()

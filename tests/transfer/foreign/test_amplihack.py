@@ -58,6 +58,16 @@ def test_an_experience_is_read_as_one_by_the_mind(tmp_path: Path) -> None:
     assert mind.get_statistics()["compressed_experiences"] == 1
 
 
+def test_an_id_of_the_programs_own_choice_is_read_as_well(tmp_path: Path) -> None:
+    path = agent_folder(tmp_path / "scout", row("exp_1"), row("harvest-7", "insight"))
+    store = MemoryStore(":memory:", space="scout", embedder="hashing")
+    import_path(store, path, source="amplihack")
+    mind = ExperienceStore("scout", store=store, auto_compress=False)
+    assert {each.experience_id for each in mind.search("")} == {"exp_1", "harvest-7"}
+    found = mind.get_experience("harvest-7")
+    assert found is not None and found.context == "Building harvest-7" and mind.recognize_patterns() == []
+
+
 def test_agents_are_brought_one_by_one(tmp_path: Path) -> None:
     for name in ("scout", "guard"):
         agent_folder(tmp_path / "all" / name, row(f"exp_{name}", agent=name))

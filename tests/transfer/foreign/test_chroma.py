@@ -176,6 +176,14 @@ def test_counts_and_feelings_that_went_through_floats_are_kept(tmp_path: Path) -
     assert second is not None and second.access_count == 2
 
 
+def test_a_key_of_the_programs_own_that_is_called_mnemosyne_is_kept(tmp_path: Path) -> None:
+    meta = {"memory_type": "semantic", "metadata_json": '{"mnemosyne": "v1"}'}
+    store = opened()
+    bring(store, folder(tmp_path / "m", short_term_memory=[Record("heron", "The heron nests", meta)]))
+    memory = store.get("heron")
+    assert memory is not None and memory.metadata == {"mnemosyne": {"given": "v1"}}
+
+
 def test_torn_notes_of_mnemosyne_cost_no_memory(tmp_path: Path) -> None:
     torn = {"memory_type": "semantic", "tags": "[", "metadata_json": "{", "emotional_context": "{",
             "created_at": "soon", "source_memory_ids": "7"}  # fmt: skip

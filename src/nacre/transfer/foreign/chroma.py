@@ -93,7 +93,10 @@ def notes(id: str, text: str, meta: Meta, lacks: Lacks) -> dict[str, Json]:
         kept["summary"] = more
     if isinstance(felt, dict) and isinstance(felt.get("quadrant"), str):
         kept["quadrant"] = felt["quadrant"]
-    return {**(own if isinstance(own, dict) else {}), **({OF_MNEMOSYNE: kept} if kept else {})}
+    metadata = dict(own) if isinstance(own, dict) else {}
+    if OF_MNEMOSYNE in metadata:
+        kept["given"] = metadata.pop(OF_MNEMOSYNE)
+    return {**metadata, **({OF_MNEMOSYNE: kept} if kept else {})}
 
 
 def local_times(id: str, meta: Meta, lacks: Lacks) -> dict[str, object]:

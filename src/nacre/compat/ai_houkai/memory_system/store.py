@@ -9,13 +9,16 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from nacre.compat.ai_houkai.memory_system.journal import Journal, JournalEntry
 from nacre.compat.existing_data import warn_of_chroma
 from nacre.engine.engine import retry_while_changed
+from nacre.engine.removal import purge
 from nacre.engine.supersede import PURGED
 from nacre.errors import ArchiveRefused, ImportConflict, MemoryNotFound, SupersedeCycle, UnknownName
 from nacre.files import private_folder
@@ -387,6 +390,10 @@ __all__ = ["Memory", "MemoryStore", "_bm25_score_pool", "_estimate_tokens", "_ne
 POLICIES = ("ignore", "warn", "supersede", "raise")
 ACCESSED = "accessed"  # recency counts from the last access here, natively from the creation
 _estimate_tokens = estimated_tokens
+# What an undo of `remember` compares: all that is said, and not how it was used since.
+SAID = ("text", "type", "tags", "importance", "source", "links", "superseded_by", "polarity")
+# By the id of a store's object: the actor in this thread or task, and the store that writes under that name.
+ACTING: ContextVar[Mapping[int, tuple[str, NativeStore]]] = ContextVar("acting", default=MappingProxyType({}))
 
 
 class MemoryStore:
@@ -412,13 +419,31 @@ class MemoryStore:
 
     @contextmanager
     def as_actor(self, name: str) -> Iterator[None]:
-        """Inside the block, the journals record this name as the actor."""
-        own, native = self.actor, self.native
-        self.actor, self.native = name, native.as_actor(name)
+        """Inside the block, the journals record this name as the actor of what this thread or task does."""
+        before = ACTING.set({**ACTING.get(), id(self): (name, self.native.as_actor(name))})
         try:
             yield
         finally:
-            self.actor, self.native = own, native
+            ACTING.reset(before)
+
+    def _acting(self) -> tuple[str, NativeStore]:
+        return ACTING.get().get(id(self), (self._actor, self._native))
+
+    @property
+    def actor(self) -> str:
+        return self._acting()[0]
+
+    @actor.setter
+    def actor(self, name: str) -> None:
+        self._actor = name
+
+    @property
+    def native(self) -> NativeStore:
+        return self._acting()[1]
+
+    @native.setter
+    def native(self, store: NativeStore) -> None:
+        self._native = store
 
     def get(self, memory_id: str) -> Memory | None:
         result = self.native.get(memory_id)
@@ -471,13 +496,14 @@ class MemoryStore:
         return RememberResult(kept, result, "superseded" if replaced else "stored")
 
     def forget(self, memory_id: str) -> bool:
-        before = self.get(memory_id)
-        if before is None:
+        record = self.native.get(memory_id)
+        if record is None or record.status == "trashed":
             return False
         links = [[edge.source, edge.rel] for edge in self.native.edges(into=[memory_id])]
         replaced = [each.id for each in self.native.backend.replaced_by(self.native.space, memory_id)]
         self.native.purge(memory_id)
-        self._log("forget", memory_id, before=before.to_dict(), meta={"linked_from": links, "replaced": replaced})
+        meta = {"linked_from": links, "replaced": replaced, "record": record.to_dict()}
+        self._log("forget", memory_id, before=Memory.of(record).to_dict(), meta=meta)
         return True
 
     def edit(self, memory_id: str, **fields: Any) -> Memory:
@@ -658,7 +684,7 @@ class MemoryStore:
     def undo(self, entry: JournalEntry) -> bool:
         """False when it has no undo, or the memory has changed since."""
         done: dict[str, Callable[[JournalEntry], bool]] = {
-            "remember": lambda entry: self.native.purge(entry.id) > 0, "forget": self._unforget,
+            "remember": self._unremember, "forget": self._unforget,
             "supersede": self._unsupersede, "restore": self._unrestore, "link": self._unlink, "unlink": self._relink,
         }  # fmt: skip
         if entry.op not in done or not done[entry.op](entry):
@@ -666,10 +692,20 @@ class MemoryStore:
         self._log("undo", entry.id, meta={"op": entry.op, "ts": entry.ts})
         return True
 
+    def _unremember(self, entry: JournalEntry) -> bool:
+        def unchanged(memory: NativeMemory) -> bool:
+            values, written = Memory.of(memory).to_dict(), entry.after or {}
+            return memory.status != "trashed" and all(values[name] == written.get(name) for name in SAID)
+
+        return purge(self.native.acting_as(self.actor), self.native.space, [entry.id], only=unchanged) > 0
+
     def _unforget(self, entry: JournalEntry) -> bool:
         if entry.before is None or self.get(entry.id) is not None:
             return False
-        self.native.write("undo", new=[Memory.from_dict(entry.before).native(self.native.space)])
+        again = Memory.from_dict(entry.before).native(self.native.space)
+        if record := entry.meta.get("record"):  # with the fields that only other APIs write
+            again = replace(NativeMemory.from_dict(record), space=again.space, version=again.version)
+        self.native.write("undo", new=[again])
         for source, rel in entry.meta.get("linked_from", ()):
             if self.get(source) is not None:
                 self.native.link(source, entry.id, rel)

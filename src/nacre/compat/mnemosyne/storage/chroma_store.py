@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from nacre.protocols import Embedder
 
 OWN = "mnemosyne"  # the metadata key of what a Nacre memory has no field for
+SUMMARY, QUADRANT = "summary", "quadrant"  # its keys,
+CALLERS = "given"  # with what the program itself has under that key
 KINDS = [kind.value for kind in MemoryType]  # other APIs may store a type that Mnemosyne does not know
 RELATED, DERIVED_FROM = "related", "derived_from"
 
@@ -46,25 +48,32 @@ def fields_of(memory: Memory) -> Fields:
     )  # fmt: skip
     own: dict[str, Any] = {}
     if memory.content.startswith(memory.summary) or len(memory.summary) > LONGEST_LABEL:
-        own |= {"summary": memory.summary} if memory.summary else {}  # a title that repeats the text would weigh twice
+        own |= {SUMMARY: memory.summary} if memory.summary else {}  # a title that repeats the text would weigh twice
     else:
         fields["title"] = memory.summary
     if felt := memory.emotional_context:
         fields["valence"], fields["arousal"] = within(felt.valence, -1.0), within(felt.arousal, -1.0)
-        own["quadrant"] = felt.quadrant
+        own[QUADRANT] = felt.quadrant
+    if OWN in memory.metadata:
+        own[CALLERS] = memory.metadata[OWN]
     fields["metadata"] = {**memory.metadata, OWN: own} if own else memory.metadata
     return fields
 
 
 def memory_of(record: Record) -> Memory:
     metadata: dict[str, Any] = dict(record.metadata)
-    own = metadata.pop(OWN, {})
+    own = metadata.get(OWN)
+    if isinstance(own, dict) and own.keys() <= {SUMMARY, QUADRANT, CALLERS}:
+        del metadata[OWN]
+        metadata |= {OWN: own[CALLERS]} if CALLERS in own else {}
+    else:  # another program's
+        own = {}
     felt = None
     if record.valence is not None:
         arousal = record.arousal or 0.0
-        felt = EmotionalContext(record.valence, arousal, own.get("quadrant") or quadrant(record.valence, arousal))
+        felt = EmotionalContext(record.valence, arousal, own.get(QUADRANT) or quadrant(record.valence, arousal))
     return Memory(
-        id=record.id, content=record.text, summary=record.title or own.get("summary", ""),
+        id=record.id, content=record.text, summary=record.title or own.get(SUMMARY, ""),
         memory_type=MemoryType(record.type if record.type in KINDS else "semantic"), status=MemoryStatus(record.status),
         created_at=datetime.fromtimestamp(record.created_at),
         last_accessed=datetime.fromtimestamp(record.last_accessed), access_count=record.access_count,

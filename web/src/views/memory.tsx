@@ -18,10 +18,10 @@ export function MemoryView() {
   const article = useRef<HTMLElement>(null);
   const wasShown = useRef(false);
   useEffect(() => {
-    // What had the focus may be gone: the editor that was closed, or a button that is of no use any more.
+    // What had the focus may be gone: the editor that was closed, or a button that a trashed memory does not have.
     if (wasShown.current && document.activeElement === document.body) article.current?.querySelector<HTMLElement>(".buttons > button")?.focus();
     wasShown.current = shown !== undefined;
-  }, [draft === undefined, shown?.status, shown?.superseded_by]);
+  }, [draft === undefined, shown?.status]);
   if (!shown) return <Waiting of={memory} />;
   return (
     <article class="memory" ref={article}>
@@ -86,9 +86,9 @@ function Editor({ draft, now, latest, keep }: Editing) {
     if (!Object.keys(body).length) return close();
     if (body.importance === null) return say("The importance is empty; give a number from 0 to 1.", undefined, true);
     const where = space.value;
-    const address = api`/memories/${base.id}`;
+    const [address, edited] = [api`/memories/${base.id}`, api`/memories/${base.id}/edit`];
     try {
-      const answer = await send<RememberResult>("POST", `${address}/edit`, { body, version: over.version });
+      const answer = await send<RememberResult>("POST", edited, { body, version: over.version });
       // What was written while this was sent is not saved yet.
       const written = latest();
       const { memory } = answer.value;

@@ -98,6 +98,31 @@ def test_a_space_cannot_have_a_name_that_means_a_folder(store: MemoryStore, tmp_
             attempt()
 
 
+@pytest.mark.parametrize("name", ["Personal@ada", "PERSONAL@", "per\u017fonal@ada"])
+def test_a_space_cannot_look_like_a_personal_one(store: MemoryStore, tmp_path: Path, name: str) -> None:
+    for attempt in (
+        lambda: store.in_space(name),
+        lambda: store.create_space(name),
+        lambda: store.copy_space(name),
+        lambda: store.rename_space(name),
+        lambda: MemoryStore(tmp_path / "s.db", space=name, embedder=WordBag()),
+    ):
+        with pytest.raises(InvalidInput, match="write 'personal@' in small letters, or give another name"):
+            attempt()
+    assert store.in_space("personal@Ada").count() == store.in_space("Personal").count() == 0
+
+
+def test_a_space_that_looks_like_a_personal_one_already_can_be_read_and_renamed(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(factory, "is_look_alike", lambda _: False)
+        store.in_space("Personal@ada").remember("The pier is closed.")
+    old = store.in_space("Personal@ada")
+    old.rename_space("personal@ada")
+    assert texts(store.in_space("personal@ada")) == ["The pier is closed."]
+
+
 def test_what_already_has_such_a_name_can_be_read_and_renamed(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,7 +36,6 @@ from nacre.model.journal import renamed_to
 from nacre.model.validate import (
     CHECKS,
     TIME_FIELDS,
-    addressable_label,
     check_arguments,
     checks_arguments,
     hints_of,
@@ -44,6 +43,7 @@ from nacre.model.validate import (
     label,
     refuse_single,
     required_label,
+    space_name,
 )
 from nacre.project_store import Choose, ProjectStore
 from nacre.protocols import Order, Progress, Vectors
@@ -454,7 +454,7 @@ class RemoteStore(MemoryStore):
         return entries
 
     def rename_space(self, new: str, *, why: str = "") -> None:
-        name = addressable_label("space", new)
+        name = space_name(new)
         self._call("rename_space", {"new": name, "why": why})
         self.space = name
 

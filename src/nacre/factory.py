@@ -22,7 +22,7 @@ from nacre.errors import (
 )
 from nacre.files import log_of, size_of
 from nacre.model import Memory
-from nacre.model.validate import PATH_DOTS, addressable_label, label
+from nacre.model.validate import PATH_DOTS, is_look_alike, label, space_name
 from nacre.protocols import (
     MIGRATION,
     AnswerModel,
@@ -515,8 +515,9 @@ def build_parts(
     from nacre.engine import Engine
     from nacre.engine.remember import check_policy
 
-    if space in PATH_DOTS and space not in opened.spaces():  # one that is there stays readable, and can be renamed
-        addressable_label("space", space)
+    refused = space in PATH_DOTS or is_look_alike(space)
+    if refused and space not in opened.spaces():  # one that is there stays readable, and can be renamed
+        space_name(space)
     settings = options.settings.for_space(space)
     agent, session, access = access_of(settings, options, space)
     backend, guard = restricted(opened, access), make_guard(settings)

@@ -68,7 +68,6 @@ from nacre.model.validate import (
     Changes,
     Editable,
     Fields,
-    addressable_label,
     check_period,
     checks_arguments,
     fraction,
@@ -79,6 +78,7 @@ from nacre.model.validate import (
     number,
     refuse_single,
     required_label,
+    space_name,
     storable_text,
     validate_fields,
     with_moments,
@@ -1166,13 +1166,13 @@ class MemoryStore(Closing):
         listed so already."""
         self._access.demand_for_space("create a space")
         about = self._guard.words(storable_text("description", description).strip())
-        return spaces.create(self._engine, addressable_label("space", name), about, why=why)
+        return spaces.create(self._engine, space_name(name), about, why=why)
 
     def copy_space(self, target: str, *, dry_run: bool = False, why: str = "") -> list[Memory]:
         """Copies what this space holds, except its trash, into another with all fields, links and vectors, as one
         operation there; returns the copies. What has the same id there is left alone."""
         self._access.demand_for_space("copy a space")
-        into = addressable_label("space", target)
+        into = space_name(target)
         copies = spaces.to_copy(self._engine, self.space, into)
         return copies if dry_run else spaces.copy(self._engine, self.space, into, why=why)
 
@@ -1183,7 +1183,7 @@ class MemoryStore(Closing):
             raise AccessDenied(
                 f"The agent {self.agent!r} is bound to its space, and may not rename it; let others do so."
             )
-        name = addressable_label("space", new)
+        name = space_name(new)
         spaces.rename(self._engine, self.space, name, why=why)
         self._bind(self._parts.rebuilt(space=name))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
@@ -67,9 +68,7 @@ def test_their_text_is_not_shown_as_replaced_where_only_tags_were_edited(
 def test_what_is_written_while_an_edit_is_sent_is_kept(opened: Opener) -> None:
     page = opened("memory/n33")
     held: list[Route] = []
-    page.route(
-        "**/memories/n33", lambda route: held.append(route) if route.request.method == "PATCH" else route.continue_()
-    )
+    page.route("**/memories/n33/edit", lambda route: held.append(route))
     edit(page, "The first half.")
     page.keyboard.press("Control+Enter")
     page.keyboard.type(" The second half.")
@@ -127,6 +126,113 @@ def test_an_edit_is_kept_by_keys_and_links_that_lead_elsewhere(opened: Opener) -
     expect(page.get_by_label("Text", exact=True)).to_have_value("Half of a sentence")
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator(".full")).not_to_contain_text("Half of a sentence")
+
+
+def test_escape_leaves_an_edit_alone_and_closes_one_without_changes(opened: Opener) -> None:
+    page = opened("memory/n35")
+    page.get_by_role("button", name="Edit").click()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Edit")).to_be_focused()
+    edit(page, "Twenty minutes of notes")
+    page.keyboard.press("Escape")
+    expect(page.locator(".toast")).to_contain_text("Your edit is not saved. Ctrl-Enter saves it, Cancel drops it.")
+    expect(page.get_by_label("Text", exact=True)).to_have_value("Twenty minutes of notes")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".full")).to_contain_text("Twenty minutes of notes")
+    expect(page.get_by_role("button", name="Edit")).to_be_focused()
+
+
+def test_escape_leaves_a_merged_text_alone(opened: Opener) -> None:
+    page = opened("review")
+    page.get_by_role("button", name="Merge…").click()
+    field = page.get_by_label("What they say together")
+    page.keyboard.press("Escape")
+    expect(field).to_have_count(0)
+    page.get_by_role("button", name="Merge…").click()
+    field.fill("The door code is in the safe.")
+    page.keyboard.press("Escape")
+    expect(page.locator(".toast")).to_contain_text("What you wrote is not saved.")
+    expect(field).to_have_value("The door code is in the safe.")
+
+
+def pin(page: Page, *ids: str) -> None:
+    for id in ids:
+        page.evaluate(f"location.hash = '#/{SPACE}/memory/{id}'")
+        page.get_by_role("heading", name=f"Memory {id}").wait_for()
+        page.get_by_role("button", name="Pin", exact=True).click()
+        expect(page.locator(".toast", has_text="Pinned.").last).to_be_visible()
+        expect(page.get_by_role("button", name="Unpin")).to_be_visible()
+
+
+def take_back(page: Page) -> None:
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("Control+z")
+
+
+def is_pinned(caller: Caller, id: str) -> bool:
+    return bool(caller("GET", f"{MEMORIES}/{id}").json["pinned"])
+
+
+def test_an_undo_that_is_refused_can_be_done_with_what_depends_on_it_and_forgets_nothing(
+    opened: Opener, caller: Caller, watched: Watched
+) -> None:
+    watched.allowed = {409}
+    page = opened("search")
+    pin(page, "n40", "n41")
+    caller("POST", f"{MEMORIES}/n41/tag", {"add": ["later"]})
+    for _ in range(2):  # it stays the next one
+        take_back(page)
+        refused = page.locator(".toast.bad").last
+        expect(refused).to_contain_text("Not undone.")
+        expect(refused).not_to_contain_text("--cascade")
+        expect(page.locator(".toast.bad")).to_have_count(1)
+    refused.get_by_role("button", name="Undo these too").click()
+    expect(page.get_by_role("button", name="Pin", exact=True)).to_be_visible()
+    take_back(page)  # the undo of all is taken back: it was not done by this key
+    expect(page.get_by_role("button", name="Unpin")).to_be_visible()
+    take_back(page)
+    expect(page.locator(".toast", has_text="Undone: Pinned.")).to_be_visible()
+    assert not is_pinned(caller, "n40") and is_pinned(caller, "n41")
+
+
+def test_what_was_undone_elsewhere_does_not_stand_in_the_way_of_what_was_done_before(
+    opened: Opener, caller: Caller, watched: Watched
+) -> None:
+    watched.allowed = {409}
+    page = opened("search")
+    pin(page, "n42", "n43")
+    (last, *_) = caller("GET", f"/v1/spaces/{SPACE}/operations", query={"limit": "1"}).result
+    caller("POST", f"/v1/spaces/{SPACE}/operations/{last['operation']['batch']}/undo", {})
+    take_back(page)
+    expect(page.locator(".toast.bad")).to_contain_text("undone already")
+    take_back(page)
+    expect(page.locator(".toast", has_text="Undone: Pinned.")).to_be_visible()
+    assert not is_pinned(caller, "n42")
+
+
+def test_an_undo_of_several_operations_counts_as_one(opened: Opener, caller: Caller, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.zip"
+    with ZipFile(notes, "w") as packed:
+        packed.writestr("a.md", "# A\n\n- The winch needs oil\n")
+        packed.writestr("b.md", "# B\n\n- The anchor chain was painted\n")
+    page = opened("search")
+    pin(page, "n44")
+    for undone_by_key in (True, False):
+        page.evaluate(f"location.hash = '#/{SPACE}/files'")
+        page.get_by_label("File to import").set_input_files(notes)
+        page.get_by_role("button", name="Import it").click()
+        expect(page.get_by_text("is imported:")).to_be_visible()
+        if undone_by_key:
+            take_back(page)
+        else:
+            page.get_by_role("button", name="Undo the import").click()
+        expect(page.locator(".toast", has_text=re.compile("^Undone: .*mport")).last).to_be_visible()
+        page.evaluate(f"location.hash = '#/{SPACE}/search'")
+        expect(page.get_by_role("searchbox")).to_be_visible()
+        page.locator(".toast").get_by_label("Dismiss").last.click()
+    take_back(page)
+    expect(page.locator(".toast", has_text="Undone: Pinned.")).to_be_visible()
+    assert not is_pinned(caller, "n44")
 
 
 def sign_in(page: Page, token: str) -> None:

@@ -123,6 +123,40 @@ def test_every_other_view_by_its_key(opened: Opener, tmp_path: Path) -> None:
     expect(page.locator(".setting")).to_have_count(1)
 
 
+def test_spaces_are_gone_through_by_the_arrow_keys(opened: Opener, site: Site) -> None:
+    caller = site.served.caller(site.token)
+    for name in ("a1", "a2", "a3"):
+        caller.remember("The pier opens at nine.", name)
+    page = opened("search")
+    page.evaluate("location.hash = '#/a1/search'")
+    choice = page.get_by_label("Space")
+    expect(choice).to_have_value("a1")
+    expect(choice.locator("option", has_text="a3")).to_have_count(1)
+    choice.focus()
+    for name, key in (("a2", "ArrowDown"), ("a3", "ArrowDown"), ("a2", "ArrowUp")):
+        page.keyboard.press(key)
+        expect(page).to_have_url(re.compile(f"#/{name}/search$"))
+        expect(page.locator(".rows")).to_contain_text("The pier opens")
+        expect(choice).to_be_focused()
+
+
+def test_who_is_asked_again_answers_or_declines_by_keys(opened: Opener) -> None:
+    page = opened("memory/n50")
+    for _ in range(2):
+        page.get_by_role("button", name="Redact…").focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("alertdialog", name="Redact this memory")).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("alertdialog")).to_have_count(0)
+        expect(page.get_by_role("button", name="Redact…")).to_be_focused()
+    page.keyboard.press("Enter")
+    tab_to(page, "^Redact for good$")
+    page.keyboard.press("Enter")
+    expect(page.locator(".toast")).to_contain_text("gone for good")
+    expect(page.get_by_role("button", name="Restore")).to_be_visible()
+    expect(page.locator(".memory .buttons > button:focus")).to_have_count(1)
+
+
 def test_the_whole_space_can_be_drawn(opened: Opener) -> None:
     page = opened("graph/space")
     expect(page.locator(".graph[data-drawn] canvas").first).to_be_visible()

@@ -7,7 +7,15 @@ import json
 import pytest
 
 from nacre import errors
-from nacre.errors import ConflictError, InvalidInput, MemoryNotFound, NacreError, UndoBlocked, VersionMismatch
+from nacre.errors import (
+    ArchiveRefused,
+    ConflictError,
+    InvalidInput,
+    MemoryNotFound,
+    NacreError,
+    UndoBlocked,
+    VersionMismatch,
+)
 from nacre.model import Conflict, Memory, Operation
 from nacre.rest.problems import error_of, problem, problem_of, split_remedy
 
@@ -48,3 +56,8 @@ def test_a_remedy_is_the_last_part_of_a_sentence() -> None:
         "Then another. And so on.",
     )
     assert split_remedy("No remedy") == ("No remedy", "")
+
+
+def test_a_file_that_cannot_be_taken_is_no_fault_of_the_store() -> None:
+    about = problem(ArchiveRefused("notes.jsonl", "it is empty", "Name the file that holds the memories."))
+    assert (about["status"], about["title"]) == (400, "The file cannot be taken")

@@ -152,5 +152,5 @@ def tokens(store: Path, *wanted: tuple[str, str, tuple[str, ...]]) -> list[str]:
         for user, role, spaces in wanted:
             if user not in {each.name for each in users.users()}:
                 users.add_user(user)
-            made.append(users.create_token(user, role, spaces)[1])
+            made.append(users.create_token(user, role, spaces or None)[1])
     return made

@@ -113,7 +113,7 @@ def test_an_answer_goes_only_to_tokens_that_may_do_the_same(served: Served, plac
         rights: list[tuple[str, list[str]]] = [("writer", ["team", "elsewhere"]), ("writer", ["elsewhere", "team"])]
         rights += [("writer", ["elsewhere"]), ("writer", []), ("admin", ["team", "elsewhere"])]
         first, same, narrow, wide, admin = (
-            served.caller(users.create_token("twice", role, spaces)[1]) for role, spaces in rights
+            served.caller(users.create_token("twice", role, spaces or None)[1]) for role, spaces in rights
         )
     path, key = "/v1/spaces/team/memories", str(uuid.uuid4())
     said = {"text": "The tide table hangs by the door", "on_conflict": "ignore"}
@@ -196,6 +196,10 @@ def test_what_is_not_understood_is_refused_with_a_suggestion(writer: Caller, rea
         (reader("GET", "/v1/spaces/team/memories", query={"limit": 5000}), "1,000"),
         (reader("GET", "/v1/spaces/team/journal", query={"limit": "null"}), "1,000"),
         (root("POST", "/v1/tokens", {"user": "root", "role": "reader", "expires": "99999999w"}), "100 years"),
+        (root("POST", "/v1/tokens", {"user": "root", "role": "reader", "spaces": []}), "leave it out"),
+        (root("POST", "/v1/tokens", {"user": "root", "role": "reader", "spaces": ["Personal@root"]}), "small letters"),
+        (root("POST", "/v1/spaces/PERSONAL%40root/memories", {"text": "x"}), "small letters"),
+        (root("GET", "/v1/spaces/team/vocabulary/tags"), "mean 'tag'"),
     ]  # fmt: skip
     for reply, hint in cases:
         assert reply.status == 400 and reply.headers["content-type"] == "application/problem+json"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from nacre.access.capabilities import Role
 from nacre.hooks.inject import DAYS_KEPT, Injected, InjectionDay, injection_days
 from nacre.server.api import ServerApi
 from nacre.server.jobs import Jobs
-from nacre.server.upkeep import STARTED, setting_lines, upkeep_of
+from nacre.server.upkeep import FADING_DAYS, STARTED, setting_lines, upkeep_of
 from nacre.server.users import Identity, Registry
 from nacre.settings import Settings, descriptions
 from tests.samples import Clock
@@ -71,6 +72,13 @@ def test_maintenance_says_what_it_would_do_and_a_job_can_be_run(store: MemorySto
     assert {job.job: job for job in api.maintenance().jobs}["decay"].last_at == clock.now
     store.undo(str(result["operations"][0]))
     assert store.count() == 1
+
+
+def test_the_curve_of_fading_begins_at_the_importance_and_falls(store: MemoryStore) -> None:
+    importance = store.settings.default_importance
+    days, scores = zip(*upkeep_of(store, preview=False).fading, strict=True)
+    assert (days[0], days[-1], scores[0]) == (0.0, FADING_DAYS, importance)
+    assert all(later < earlier for earlier, later in pairwise(scores)) and scores[-1] > 0.0
 
 
 def test_what_hooks_put_before_prompts_is_counted_by_day(store: MemoryStore, clock: Clock) -> None:

@@ -96,6 +96,35 @@ def test_a_token_that_is_made_while_its_user_is_removed_goes_along(
     assert registry.remove_user("ada") == 1 and registry.tokens() == []
 
 
+def test_the_last_admin_of_all_spaces_goes_only_where_that_is_meant(registry: Registry, clock: Clock) -> None:
+    token = registry.create_token("ada", "admin")[0]
+    registry.add_user("bea")
+    for role, spaces, days in (("admin", ["team"], None), ("writer", None, None), ("admin", None, 1)):
+        registry.create_token("bea", role, spaces, days=days)
+    clock.now += 86_401  # the one that is an admin's has expired
+    with pytest.raises(AccessDenied, match=r"make one for another user first, or run .* user remove ada"):
+        registry.remove_user("ada", keep_admin=True)
+    with pytest.raises(AccessDenied, match=r"make one beside it first, or run .* token revoke"):
+        registry.revoke(token.id, keep_admin=True)
+    assert registry.remove_user("bea", keep_admin=True) == 3 and token in registry.tokens()
+    second = registry.create_token("ada", "admin")[0]
+    registry.revoke(token.id, keep_admin=True)
+    registry.revoke(second.id)
+    other = registry.create_token("ada", "writer")[0]
+    registry.revoke(other.id, keep_admin=True)  # there was no admin before, either
+    assert registry.tokens() == []
+
+
+def test_two_admins_who_remove_each_other_leave_one(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    registry.add_user("bea")
+    for user in ("ada", "bea"):
+        registry.create_token(user, "admin")
+    before_the_next_commit(registry, monkeypatch, lambda: registry.remove_user("bea", keep_admin=True))
+    with pytest.raises(AccessDenied, match="Nobody else"):
+        registry.remove_user("ada", keep_admin=True)
+    assert [user.name for user in registry.users()] == ["ada"]
+
+
 def test_a_token_whose_user_is_gone_opens_nothing(registry: Registry) -> None:
     secret = registry.create_token("ada", "admin")[1]
     registry.backend.commit([TermSet(USER_KIND, "ada", None)])
@@ -113,6 +142,10 @@ def test_what_cannot_be_a_user_or_a_token_is_refused(registry: Registry) -> None
         registry.create_token("adda", "reader")
     with pytest.raises(UnknownName, match="reader"):
         registry.create_token("ada", "raeder")
+    with pytest.raises(InvalidInput, match="list of spaces is empty"):
+        registry.create_token("ada", "reader", [])
+    with pytest.raises(InvalidInput, match="small letters"):
+        registry.create_token("ada", "reader", ["PERSONAL@ada"])
     with pytest.raises(InvalidInput, match="expired"):
         registry.create_token("ada", "reader", days=0)
     for days in (36_501, 1e300, float("inf"), float("nan")):  # a date that nobody can print
@@ -133,7 +166,7 @@ def test_tokens_open_a_renamed_space_under_its_new_name(tmp_path: Path, restrict
     with MemoryStore(tmp_path / "s.db", space="old", embedder="hashing") as store:
         registry = Registry(store.acting_as("server").store, time.time)
         registry.add_user("ada")
-        wide, narrow = (registry.create_token("ada", "admin", spaces)[1] for spaces in ((), ("other", "old", "new")))
+        wide, narrow = (registry.create_token("ada", "admin", spaces)[1] for spaces in (None, ("other", "old", "new")))
         store.remember("The pier opens at nine")
         who = registry.identify(wide)
         renaming = store.as_user(who.user, who.capabilities) if restricted else store

@@ -1,5 +1,7 @@
 /** Talks to the server that sent this page, and to nothing else. */
 
+import type { Operation } from "./types";
+
 /** An answer that says no, in one sentence with its remedy. */
 export class Problem extends Error {
   constructor(
@@ -7,6 +9,9 @@ export class Problem extends Error {
     readonly title: string,
     readonly detail: string,
     readonly remedy: string,
+    /** Which error it is, as the server calls it, and the operations that stand in the way of an undo. */
+    readonly kind = "",
+    readonly later: Operation[] = [],
   ) {
     super(remedy ? `${detail} ${remedy}` : detail);
   }
@@ -42,10 +47,12 @@ function withQuery(address: string, values: Values = {}): string {
   return query.size ? `${address}${address.includes("?") ? "&" : "?"}${query}` : address;
 }
 
+const kindOf = (type: string | undefined) => type?.split(":").at(-1) ?? "";
+
 async function problemOf(answer: Response): Promise<Problem> {
   try {
     const about = await answer.json();
-    return new Problem(answer.status, about.title ?? "", about.detail ?? "", about.remedy ?? "");
+    return new Problem(answer.status, about.title ?? "", about.detail ?? "", about.remedy ?? "", kindOf(about.type), about.facts?.later ?? []);
   } catch {
     return new Problem(answer.status, "", `The server answered with ${answer.status}.`, "Try again in a moment.");
   }

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { render, type ComponentType } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { ErrorNote, isWriting } from "./parts";
+import { choosesSpace, ErrorNote, isWriting } from "./parts";
 import {
   changed, connected, dismiss, go, listen, loadReviewCount, loadSpaces, reviewCount, route, sayProblem, session,
   signIn, signOut, space, spaces, start, to, toasts, toSpace, undoLast,
@@ -91,13 +91,17 @@ function Navigation() {
 
 function SpaceChoice() {
   // One's own space is there before anything is stored in it.
+  const byKey = useRef(false);
   const names = new Set([...spaces.value.map((each) => each.name), space.value, session.value?.space ?? space.value]);
   return (
     <label>
       <span class="hidden">Space</span>
       <select
         value={space.value}
+        onPointerDown={() => (byKey.current = false)}
+        onKeyDown={() => (byKey.current = true)}
         onChange={(event) => {
+          if (!byKey.current) event.currentTarget.blur(); // by keys one goes on to the next space
           const { view } = route.value;
           go(toSpace(event.currentTarget.value, view in VIEWS ? view : "search"));
         }}
@@ -125,7 +129,7 @@ function Toasts() {
                 void each.undo?.();
               }}
             >
-              Undo
+              {each.label}
             </button>
           )}
           <button class="plain" aria-label="Dismiss" onClick={() => dismiss(each.number)}>
@@ -179,7 +183,7 @@ function Page() {
   useEffect(() => {
     document.title = `${shown?.title ?? "Not found"} · ${space.value} · Nacre`;
     // A view may have put the focus where one types.
-    if (!first.current && !main.current?.contains(document.activeElement)) main.current?.focus();
+    if (!first.current && !choosesSpace() && !main.current?.contains(document.activeElement)) main.current?.focus();
     first.current = false;
     scrollTo(0, 0);
   }, [space.value, view, args.join("/")]);

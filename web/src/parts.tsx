@@ -1,7 +1,7 @@
 /** Small parts that several views share. */
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { changed, sessionEnded, space, to } from "./state";
 import type { Fields, Memory } from "./types";
 import { compare } from "./words";
@@ -253,6 +253,28 @@ export function Changes({ before, after }: { before: Fields | null; after: Field
 /** Whether a key belongs to something that one writes in, or to a form around it. */
 export function isWriting(event: KeyboardEvent): boolean {
   return event.target instanceof HTMLElement && event.target.closest("form, input, textarea, select") !== null;
+}
+
+/** Whether somebody goes through the spaces by keys: what is shown then leaves the focus there. */
+export const choosesSpace = () => Boolean(document.activeElement?.closest("header select"));
+
+/** Asks once more before something that cannot be taken back easily. It takes the focus, and gives it back. */
+export function Asking({ label, close, children }: { label: string; close: () => void; children: ComponentChildren }) {
+  const place = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const dialog = place.current!;
+    const before = document.activeElement;
+    dialog.focus();
+    return () => {
+      if (dialog.contains(document.activeElement) && before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return (
+    <div class="note bad" role="alertdialog" aria-label={label} tabIndex={-1} ref={place}
+      onKeyDown={(event) => { if (event.key === "Escape") close(); }}>
+      {children}
+    </div>
+  );
 }
 
 export function Field({ label, children }: { label: string; children: ComponentChildren }) {

@@ -2,7 +2,7 @@
 import { batch, computed, signal, type Signal } from "@preact/signals";
 import { firstSession } from "./boot";
 import { get, path, Problem, send, type Answer } from "./api";
-import type { Job, JournalEntry, Memory, RememberResult, ReviewItem, Session, SpaceNote } from "./types";
+import type { Job, JournalEntry, Memory, Operation, RememberResult, ReviewItem, Session, SpaceNote } from "./types";
 
 const forgets: (() => void)[] = [];
 
@@ -100,6 +100,7 @@ export interface Toast {
   text: string;
   bad: boolean;
   undo?: () => Promise<unknown>;
+  label: string;
 }
 
 export const toasts = ofSession<Toast[]>([]);
@@ -107,8 +108,8 @@ const SHOWN_MS = 12_000; // long enough to read a sentence and to reach the butt
 const MOST_TOASTS = 3;
 let toastNumber = 0;
 
-export function say(text: string, undo?: () => Promise<unknown>, bad = false): void {
-  const toast = { number: ++toastNumber, text, undo, bad };
+export function say(text: string, undo?: () => Promise<unknown>, bad = false, label = "Undo"): void {
+  const toast = { number: ++toastNumber, text, undo, bad, label };
   toasts.value = [...toasts.value.slice(1 - MOST_TOASTS), toast];
   setTimeout(() => dismiss(toast.number), SHOWN_MS);
 }
@@ -129,6 +130,7 @@ function sayWords(error: unknown): void {
 
 /** The operations of this page, the last one at the end: Ctrl-Z takes them back. */
 const done = ofSession<{ space: string; operations: string[]; text: string }[]>([]);
+const undoing = new Set<string>(); // operations whose undo is asked for, and not answered yet
 
 /** Does something in a space, says what was done, and offers to undo it. Returns null where it was refused, which is
  * said. Another space may be open when it is done. */
@@ -160,25 +162,65 @@ export function noteDone(where: string, text: string, ...written: string[]): voi
   changed.value++;
 }
 
-/** Takes operations back, the last one first. */
-export async function undo(where: string, operations: string[], text: string): Promise<boolean> {
-  const answer = await act(`Undone: ${text}`, async () => {
-    let last: Answer<unknown> = { value: null, operation: "" };
-    for (const each of operations.toReversed())
-      last = await send("POST", path`/v1/spaces/${where}/operations/${each}/undo`, { body: {} });
-    return operations.length === 1 ? last : { ...last, operation: "" };
-  }, where);
-  if (answer !== null) done.value = done.value.filter((each) => each.operations !== operations);
-  return answer !== null;
+/** Takes operations back, the last one first; `cascade` takes back what depends on them, too. Returns the operation that
+ * did it, which is empty where several did, and null where it was refused, which is said. */
+export async function undo(where: string, operations: string[], text: string, cascade = false): Promise<string | null> {
+  const written: string[] = [];
+  for (const each of operations) undoing.add(each);
+  try {
+    for (const each of operations.toReversed()) {
+      const address = path`/v1/spaces/${where}/operations/${each}/undo`;
+      try {
+        written.push((await send("POST", address, { body: cascade ? { cascade } : {} })).operation);
+      } catch (error) {
+        if (isOver(error)) forgetDone(each);
+        throw error;
+      }
+      forgetDone(each);
+    }
+  } catch (error) {
+    const left = operations.slice(0, operations.length - written.length);
+    sayRefused(error, () => undo(where, left, text, true));
+    return null;
+  } finally {
+    for (const each of operations) undoing.delete(each);
+  }
+  const by = written.length === 1 ? written[0]! : "";
+  noteDone(where, `Undone: ${text}`, by);
+  return by;
 }
 
+const isBlocked = (error: unknown) => error instanceof Problem && error.kind === "UndoBlocked" && error.later.length > 0;
+/** Whether the operation cannot be undone any more, such as one that was undone already. */
+const isOver = (error: unknown) =>
+  error instanceof Problem && ["UndoRefused", "UndoBlocked", "OperationNotFound"].includes(error.kind) && !isBlocked(error);
+
+/** Ctrl-Z goes on with what was done before it. */
+function forgetDone(operation: string): void {
+  done.value = done.value.flatMap((each) => {
+    if (!each.operations.includes(operation)) return [each];
+    const operations = each.operations.filter((other) => other !== operation);
+    return operations.length ? [{ ...each, operations }] : [];
+  });
+}
+
+/** Without the remedy, which is one of the command line. */
+function sayRefused(error: unknown, undoAll: () => Promise<unknown>): void {
+  if (!(error instanceof Problem && (isBlocked(error) || isOver(error)))) return sayProblem(error);
+  const text = `Not undone. ${error.detail}`;
+  if (isOver(error)) say(text, undefined, true);
+  else if (error.later.every(mayUndo)) say(text, undoAll, true, "Undo these too");
+  else say(`${text} Undoing what others did needs the role reviewer.`, undefined, true);
+}
+
+export const mayUndo = (operation: Operation) => may("writer") && (operation.actor === session.value?.user || may("reviewer"));
+
 export async function undoLast(): Promise<void> {
-  const last = done.value.at(-1);
+  const last = done.value.findLast((each) => !each.operations.some((operation) => undoing.has(operation)));
   if (!last) return say("There is nothing to undo from this page; the journal has everything else.");
-  done.value = done.value.slice(0, -1);
   dismissUndo();
-  await undo(last.space, last.operations, last.text);
-  done.value = done.value.slice(0, -1); // an undo is not undone by the same key
+  const by = await undo(last.space, last.operations, last.text);
+  if (by) forgetDone(by); // an undo is not undone by the same key
 }
 
 function dismissUndo(): void {

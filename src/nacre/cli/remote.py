@@ -178,9 +178,10 @@ class RemoteUsers:
         return [self._token(each) for each in self._store.ask_server("GET", "tokens")]
 
     def create_token(
-        self, user: str, role: str, spaces: Sequence[str] = (), *, days: float | None = None, note: str = ""
+        self, user: str, role: str, spaces: Sequence[str] | None = None, *, days: float | None = None, note: str = ""
     ) -> tuple[Token, str]:
-        body = {"user": user, "role": role, "spaces": list(spaces), "note": note}
+        opened = {} if spaces is None else {"spaces": list(spaces)}
+        body = {"user": user, "role": role, "note": note, **opened}
         answer = self._store.ask_server("POST", "tokens", {**body, "expires": "" if days is None else f"{days}{DAY}"})
         return self._token(answer["token"]), str(answer["secret"])
 

@@ -32,6 +32,7 @@ from nacre.errors import InvalidInput, UnknownName, WrongType
 from nacre.model.filter import HALF_A_PAIR, LARGEST
 from nacre.model.instants import Instant, day, end_of_day, is_day, iso, last_day, seconds
 from nacre.model.memory import LISTS, STATUSES, Json, Link, Memory
+from nacre.settings import PERSONAL_PREFIX
 
 LONGEST_TEXT = 1_000_000  # characters; a longer text is a document and belongs in several memories
 LONGEST_LABEL = 1_000
@@ -373,11 +374,27 @@ PATH_DOTS = (".", "..")  # in an address: this folder and the one above it, whic
 
 
 def addressable_label(name: str, value: object) -> str:
-    """The name of a memory or of a space, which are parts of addresses."""
+    """The name of a memory or of a space (see `space_name`), which are parts of addresses."""
     text = required_label(name, value)
     if text in PATH_DOTS:
         raise InvalidInput(f"{name} is {text!r}, which means a folder in an address; give another name.")
     return text
+
+
+def space_name(value: object) -> str:
+    """A name for a space. One that only looks like a personal space would be open to everybody."""
+    text = addressable_label("space", value)
+    if is_look_alike(text):
+        raise InvalidInput(
+            f"space is {text!r}, which would be open to others and only looks like a personal space; "
+            f"write {PERSONAL_PREFIX!r} in small letters, or give another name."
+        )
+    return text
+
+
+def is_look_alike(space: str) -> bool:
+    """Whether it differs in its letters' case alone from the name of a personal space."""
+    return space.casefold().startswith(PERSONAL_PREFIX) and not space.startswith(PERSONAL_PREFIX)
 
 
 def labels(name: str, value: object) -> tuple[str, ...]:

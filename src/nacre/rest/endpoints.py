@@ -12,7 +12,7 @@ from functools import cache
 from inspect import Parameter as Argument
 from inspect import signature
 from types import GenericAlias
-from typing import Any, Literal, get_args, get_type_hints, is_typeddict
+from typing import Any, Literal, get_args, get_origin, get_type_hints, is_typeddict
 
 from nacre.access.capabilities import Role
 from nacre.files import data_sections
@@ -195,8 +195,12 @@ def table() -> tuple[Endpoint, ...]:
 
 
 RETURNED: Mapping[str, Any] = {"get": Memory | None}
-# What JSON is read as where the method itself takes any mapping, by method and parameter.
-READ_AS: Mapping[tuple[str, str], Any] = {("remember_many", "items"): list[str | NewMemory]}
+# What a value is read as where the method itself takes more, by method and parameter: any mapping, or kinds of terms
+# that a program has made up for itself.
+READ_AS: Mapping[tuple[str, str], Any] = {
+    ("remember_many", "items"): list[str | NewMemory],
+    ("vocabulary", "kind"): Literal["tag", "context", "source", "entity", "reference"],
+}
 WAIT = Parameter("wait", "query", float, False, 0.0, "How many seconds to wait for the first entry, at most 60.")
 
 
@@ -275,7 +279,7 @@ def keyword_hints(unpacked: Any) -> list[tuple[str, Any]]:
 def made(endpoint: Endpoint, name: str, hint: Any, required: bool, default: object) -> Parameter:
     place: Place = "query" if endpoint.verb in ("GET", "DELETE") or endpoint.upload else "body"
     if name in endpoint.path_names:
-        place, required, hint = "path", True, (hint if name == "field" else str)
+        place, required, hint = "path", True, (hint if get_origin(hint) is Literal else str)
     about = descriptions().get(f"{endpoint.method}.{name}") or descriptions()[name]
     empty = default is Argument.empty or default is None
     return Parameter(name, place, hint, required, None if empty else default, about)

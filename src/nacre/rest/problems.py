@@ -8,6 +8,7 @@ from typing import Any
 from nacre import errors
 from nacre.errors import (
     AccessDenied,
+    ArchiveRefused,
     Cancelled,
     ConflictError,
     HistoryLost,
@@ -53,6 +54,7 @@ STATUSES: tuple[tuple[type[NacreError], int, str], ...] = (
     (IssuerUnreachable, 503, "Tokens cannot be checked now"),
     (StoreBusy, 503, "The store is busy"),
     (Cancelled, 503, "The request was cancelled"),
+    (ArchiveRefused, 400, "The file cannot be taken"),
     (StorageError, 500, "The store cannot be read or written"),
     (NacreError, 500, "It could not be done"),
 )

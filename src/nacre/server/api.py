@@ -24,6 +24,7 @@ from nacre.rest.wire import to_json
 from nacre.server import files
 from nacre.server.drawing import MOST_NODES, Drawing, drawing_of
 from nacre.server.jobs import Job
+from nacre.server.sessions import PERSON
 from nacre.server.upkeep import (
     BackupNote,
     SettingLine,
@@ -199,17 +200,17 @@ class ServerApi:
 
     def remove_user(self, name: str) -> int:
         self.store.access.demand("remove a user")
-        return self.registry.remove_user(name)
+        return self.registry.remove_user(name, keep_admin=self._admitted_by_token)
 
     def tokens(self) -> list[Token]:
         self._demand_admin()
         return [token for token in self.registry.tokens() if self.asker.manages(token.spaces)]
 
     def create_token(
-        self, user: str, role: str, spaces: Sequence[str] = (), expires: str = "", note: str = ""
+        self, user: str, role: str, spaces: Sequence[str] | None = None, expires: str = "", note: str = ""
     ) -> NewToken:
         self._demand_admin()
-        if not self.asker.manages(spaces):
+        if not self.asker.manages(spaces or ()):
             raise AccessDenied("This token may make tokens only for its own spaces; name some of these.")
         others = [token for token in self.registry.tokens() if token.user == user]
         if self.asker.spaces:
@@ -218,6 +219,11 @@ class ServerApi:
             raise AccessDenied(f"{user} has tokens for other spaces, too; an admin of all spaces must make this one.")
         days = parse_duration(expires) / DAY if expires else None
         return NewToken(*self.registry.create_token(user, role, spaces, days=days, note=note))
+
+    @property
+    def _admitted_by_token(self) -> bool:
+        """Who is admitted by an OAuth issuer or uses `nacre web` stays an admin without any token of the server."""
+        return self.asker.token not in ("", PERSON)
 
     def _demand_admin(self) -> None:
         self.asker.demand_role(Role.ADMIN, "manage users and tokens")
@@ -237,7 +243,7 @@ class ServerApi:
         known = [token.id for token in self.tokens()]
         if id not in known:
             raise NameNotFound("token", id, known, "`nacre token list`")
-        self.registry.revoke(id)
+        self.registry.revoke(id, keep_admin=self._admitted_by_token)
         return True
 
     # Jobs

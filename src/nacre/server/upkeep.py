@@ -115,7 +115,9 @@ def upkeep_of(store: MemoryStore, *, preview: bool) -> Upkeep:
 
 def fading(store: MemoryStore) -> list[tuple[float, float]]:
     now, settings = store.now(), store.settings
-    average = Memory(id="", text="", importance=settings.default_importance, created_at=now, updated_at=now)
+    average = Memory(
+        id="", text="", importance=settings.default_importance, created_at=now, updated_at=now, last_accessed=now
+    )
     rate = settings.decay_rate
     return list(curve(average, now, days=FADING_DAYS, model=DECAY_MODEL, decay_rate=rate).points)
 

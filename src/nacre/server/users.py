@@ -10,7 +10,7 @@ import hmac
 import json
 import re
 import secrets
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ from nacre.errors import AccessDenied, InvalidInput, NameNotFound, StorageError,
 from nacre.factory import open_backend, store_file
 from nacre.lifecycle.backups import restore
 from nacre.model.instants import iso
-from nacre.model.validate import addressable_label, storable_text
+from nacre.model.validate import space_name, storable_text
 from nacre.protocols import TOKEN_KIND, Backend, Clock, Data, Reader, TermSet
 from nacre.settings import Settings
 
@@ -32,6 +32,7 @@ SECRET_BYTES = 32
 ID_BYTES = 6
 TOKEN = re.compile(rf"{PREFIX}_([0-9a-f]{{{2 * ID_BYTES}}})_([A-Za-z0-9_-]{{20,}})\Z")
 USER_NAME = re.compile(r"[\w.@+-]{1,40}\Z")
+LAST_ADMIN = "Nobody else has a token with the role admin for all spaces, which users, backups and upkeep need"
 LONGEST_DAYS = 36_500.0  # a token that lives longer than anybody is one without an end; later dates have no name
 Admitted = Mapping[str, Mapping[str, Data]]  # the data of users and tokens, by kind and name
 
@@ -54,6 +55,11 @@ class Token:
     created_at: float
     expires_at: float | None = None
     note: str = ""
+
+    def manages_server(self, now: float) -> bool:
+        """Whether it is one of those with which users, backups and upkeep are managed."""
+        valid = self.expires_at is None or self.expires_at > now
+        return valid and self.role == Role.ADMIN and not self.spaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,17 +133,19 @@ class Registry:
                 raise InvalidInput(f"There is a user {name!r} already; choose another name.")
             return {"created_at": user.created_at, "note": user.note}
 
-        self._change(USER_KIND, name, added)
+        change_term(self._backend, USER_KIND, name, added)
         return user
 
-    def remove_user(self, name: str) -> int:
+    def remove_user(self, name: str, *, keep_admin: bool = False) -> int:
         """Removes the user and revokes its tokens, at once; returns how many. What it wrote stays. Raises
-        `NameNotFound`."""
+        `NameNotFound`, and with `keep_admin` `AccessDenied` where the last admin of all spaces would go."""
         own: list[str] = []
 
         def plan(reader: Reader) -> list[TermSet]:
             self._known("user", USER_KIND, name, reader.term(USER_KIND, name))
             own[:] = [id for id, data in reader.terms(TOKEN_KIND).items() if data["user"] == name]
+            if keep_admin:
+                self._demand_admin_without(own, reader, "for another user", f"user remove {name}")
             return [TermSet(USER_KIND, name, None), *(TermSet(TOKEN_KIND, id, None) for id in own)]
 
         set_terms(self._backend, plan)
@@ -149,10 +157,13 @@ class Registry:
         return sorted((token_of(id, data) for id, data in stored), key=lambda token: (token.created_at, token.id))
 
     def create_token(
-        self, user: str, role: str, spaces: Collection[str] = (), *, days: float | None = None, note: str = ""
+        self, user: str, role: str, spaces: Collection[str] | None = None, *, days: float | None = None, note: str = ""
     ) -> tuple[Token, str]:
-        """The token's description, and the token itself, which is stored nowhere. Raises `UnknownName`."""
+        """The token's description, and the token itself, which is stored nowhere. It opens all spaces where none are
+        given; an empty list, which a program may make by mistake, is refused. Raises `UnknownName`."""
         UnknownName.check("role", role, [str(each) for each in Role])
+        if spaces is not None and not spaces:
+            raise InvalidInput("The list of spaces is empty; name some, or leave it out for a token that opens all.")
         if days is not None and days <= 0:
             raise InvalidInput("A token cannot have expired already; give a longer time.")
         if days is not None and not days <= LONGEST_DAYS:
@@ -160,7 +171,7 @@ class Registry:
                 "A token can last 100 years at most; give a shorter time, or none for one without an end."
             )
         now, id, secret = self._clock(), secrets.token_hex(ID_BYTES), secrets.token_urlsafe(SECRET_BYTES)
-        names = tuple(dict.fromkeys(addressable_label("space", space) for space in spaces))
+        names = tuple(dict.fromkeys(space_name(space) for space in spaces or ()))
         until = None if days is None else now + days * 86_400
         token = Token(id, user, role, names, now, until, storable_text("note", note))
         data = {**asdict(token), "spaces": list(names), "hash": digest(secret)}
@@ -174,9 +185,16 @@ class Registry:
         set_terms(self._backend, plan)
         return token, f"{PREFIX}_{id}_{secret}"
 
-    def revoke(self, id: str) -> None:
-        """Raises `NameNotFound`."""
-        self._change(TOKEN_KIND, id, lambda before: self._known("token", TOKEN_KIND, id, before))
+    def revoke(self, id: str, *, keep_admin: bool = False) -> None:
+        """Raises `NameNotFound`, and with `keep_admin` `AccessDenied` for the last token of an admin of all spaces."""
+
+        def plan(reader: Reader) -> list[TermSet]:
+            self._known("token", TOKEN_KIND, id, reader.term(TOKEN_KIND, id))
+            if keep_admin:
+                self._demand_admin_without([id], reader, "beside it", f"token revoke {id}")
+            return [TermSet(TOKEN_KIND, id, None)]
+
+        set_terms(self._backend, plan)
 
     def identify(self, text: str) -> Identity:
         """Who shows this token. Raises `AccessDenied`, whatever is wrong with it."""
@@ -194,12 +212,19 @@ class Registry:
     def has_tokens(self) -> bool:
         return bool(self._backend.terms(TOKEN_KIND))
 
+    def _demand_admin_without(self, revoked: Collection[str], reader: Reader, other: str, command: str) -> None:
+        """Raises `AccessDenied` where none but these tokens manages the server: nobody could make another over it."""
+        tokens = (token_of(id, data) for id, data in reader.terms(TOKEN_KIND).items())
+        managing = {token.id for token in tokens if token.manages_server(self._clock())}
+        if managing and managing <= set(revoked):
+            raise AccessDenied(
+                f"{LAST_ADMIN}; make one {other} first, or run `nacre --store STORE {command}` on the store itself, "
+                "without the server."
+            )
+
     def _known(self, what: str, kind: str, name: str, before: Data | None) -> None:
         if before is None:
             raise NameNotFound(what, name, self._backend.terms(kind), f"`nacre {what} list`")
-
-    def _change(self, kind: str, name: str, edit: Callable[[Data | None], Data | None]) -> None:
-        change_term(self._backend, kind, name, edit)
 
 
 def user_of(name: str, data: Mapping[str, Any]) -> User:

@@ -123,7 +123,7 @@ function Import({ known }: { known: string[] }) {
           <p><b>{file.value?.name}</b> {undone.value ? "was imported, and taken out again." : "is imported:"}</p>
           <Counts of={done.value} />
           {!undone.value && done.value.operations.length > 0 && (
-            <button onClick={async () => { undone.value = await undo(space.value, done.value!.operations, `import of ${file.value?.name}`); }}>Undo the import</button>
+            <button onClick={async () => { undone.value = (await undo(space.value, done.value!.operations, `import of ${file.value?.name}.`)) !== null; }}>Undo the import</button>
           )}
         </div>
       )}

@@ -1,7 +1,7 @@
 /** Health: what is kept, how it grows, and whether all is well. */
 import { useSignal } from "@preact/signals";
 import { get, path, send } from "../api";
-import { Empty, minuteOf, number, plural, size, useLoaded, Waiting } from "../parts";
+import { Asking, Empty, minuteOf, number, plural, size, useLoaded, Waiting } from "../parts";
 import { api, may, noteDone, runJob, sayProblem, session, space } from "../state";
 import type { Backup, Finding, Health, InjectionDay, Job, Stats, Upkeep, UpkeepJob } from "../types";
 import { Chart } from "./chart";
@@ -241,13 +241,13 @@ function Backups() {
                 <div class="row-head"><span>{minuteOf(each.made_at)}</span> <span class="quiet">{size(each.bytes_on_disk)}{each.replaced && " · the store before a restore"}</span>
                   <button class="plain" aria-expanded={asked.value === each.name} onClick={() => (asked.value = asked.value === each.name ? "" : each.name)}>Restore…</button></div>
                 {asked.value === each.name && (
-                  <div class="note bad" role="alertdialog" aria-label="Restore this backup">
+                  <Asking label="Restore this backup" close={() => (asked.value = "")}>
                     <p>The whole store, with all spaces, becomes what it was at {minuteOf(each.made_at)}. What is there now is kept as a backup, so that you can go back.</p>
                     <div class="buttons">
                       <button class="danger" disabled={restoring.value} onClick={() => restore(each.name)}>{restoring.value ? "Restoring…" : "Restore it"}</button>
                       <button onClick={() => (asked.value = "")}>Cancel</button>
                     </div>
-                  </div>
+                  </Asking>
                 )}
               </li>
             ))}

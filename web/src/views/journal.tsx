@@ -1,9 +1,9 @@
 /** Journal: every operation, what it changed, and how to take it back. */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { ask, get, send } from "../api";
+import { ask, get } from "../api";
 import { Changes, deed, DEEDS, Empty, ErrorNote, Field, firstWords, memoryLink, minuteOf, plural, shortId, useLoaded, Waiting } from "../parts";
-import { act, api, changed, may, route, session, sessionEnded, setOptions, to } from "../state";
+import { api, changed, mayUndo, route, sessionEnded, setOptions, space, to, undo } from "../state";
 import type { Memory, OperationNote, OperationStatus } from "../types";
 
 const PAGE = 50;
@@ -115,9 +115,7 @@ function OperationView({ batch }: { batch: string }) {
   const shown = status.value;
   if (!shown) return <Waiting of={status} />;
   const { operation } = shown;
-  const own = operation.actor === session.value?.user;
-  const undo = (cascade: boolean) =>
-    act(`Undone: ${deed(operation.name)}.`, () => send("POST", api`/operations/${batch}/undo`, { body: cascade ? { cascade } : {} }));
+  const takeBack = (cascade: boolean) => undo(space.value, [batch], `${deed(operation.name)}.`, cascade);
   return (
     <>
       <h1>{deed(operation.name)}</h1>
@@ -131,11 +129,11 @@ function OperationView({ batch }: { batch: string }) {
         {shown.undoable ? (
           <p>Undoing takes back {shown.count === 1 ? "the change" : `all ${shown.count} changes`} below: what stands on top comes back.</p>
         ) : (
-          <p>It cannot be undone now{shown.reason ? `: ${shown.reason}` : "."}</p>
+          shown.blocked_by.length === 0 && <p>It cannot be undone now{shown.reason ? `: ${shown.reason}` : "."}</p>
         )}
         {shown.blocked_by.length > 0 && (
           <>
-            <p>These later operations depend on it:</p>
+            <p>It cannot be undone alone: these later operations depend on it.</p>
             <ul>
               {shown.blocked_by.map((each) => (
                 <li key={each.batch}><a href={to("journal", each.batch)}>{deed(each.name)}</a> by {each.actor}, {minuteOf(each.at)}</li>
@@ -143,10 +141,10 @@ function OperationView({ batch }: { batch: string }) {
             </ul>
           </>
         )}
-        {may("writer") && (own || may("reviewer")) ? (
+        {mayUndo(operation) ? (
           <div class="buttons">
-            {shown.undoable && <button class="main" onClick={() => undo(false)}>Undo this</button>}
-            {shown.blocked_by.length > 0 && <button onClick={() => undo(true)}>Undo these too</button>}
+            {shown.undoable && <button class="main" onClick={() => takeBack(false)}>Undo this</button>}
+            {shown.blocked_by.length > 0 && <button onClick={() => takeBack(true)}>Undo these too</button>}
           </div>
         ) : (
           <p class="quiet">Undoing what others did needs the role reviewer.</p>

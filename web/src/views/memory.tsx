@@ -1,8 +1,8 @@
 /** Memory: everything about one, to read and to change. */
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { get, Problem, send } from "../api";
-import { Changes, COMPUTED, deed, Difference, dayOf, Empty, Field, firstWords, lastDayOf, memoryLink, minuteOf, plural, shortId, Standing, Tags, Text, Time, useLoaded, Waiting } from "../parts";
+import { Asking, Changes, COMPUTED, deed, Difference, dayOf, Empty, Field, firstWords, lastDayOf, memoryLink, minuteOf, plural, shortId, Standing, Tags, Text, Time, useLoaded, Waiting } from "../parts";
 import {
   act, api, changesOf, drafts, isUnsaved, joined, keepDraft, may, newDraft, noteDone, route, say, sayNotes, sayProblem, space, to, type Draft,
 } from "../state";
@@ -15,9 +15,16 @@ export function MemoryView() {
   const draft = drafts.value[key];
   useEffect(() => () => leave(key), [key]);
   const shown = memory.value;
+  const article = useRef<HTMLElement>(null);
+  const wasShown = useRef(false);
+  useEffect(() => {
+    // What had the focus may be gone: the editor that was closed, or a button that a trashed memory does not have.
+    if (wasShown.current && document.activeElement === document.body) article.current?.querySelector<HTMLElement>(".buttons > button")?.focus();
+    wasShown.current = shown !== undefined;
+  }, [draft === undefined, shown?.status]);
   if (!shown) return <Waiting of={memory} />;
   return (
-    <article class="memory">
+    <article class="memory" ref={article}>
       <h1>{shown.title || <span class="quiet">Memory {shortId(shown.id)}</span>}</h1>
       <div class="row-about">
         <span>{shown.date}</span>
@@ -72,15 +79,16 @@ function Editor({ draft, now, latest, keep }: Editing) {
   const theirs = useSignal<Memory | null>(null);
   const write = (field: Partial<Draft>) => keep({ ...draft, ...field });
   const close = () => keep(null);
+  const leaveOff = () => (isUnsaved(draft) ? say("Your edit is not saved. Ctrl-Enter saves it, Cancel drops it.") : close());
 
   async function save(over: Memory): Promise<void> {
     const body = changesOf(draft);
     if (!Object.keys(body).length) return close();
     if (body.importance === null) return say("The importance is empty; give a number from 0 to 1.", undefined, true);
     const where = space.value;
-    const address = api`/memories/${base.id}`;
+    const [address, edited] = [api`/memories/${base.id}`, api`/memories/${base.id}/edit`];
     try {
-      const answer = await send<RememberResult>("POST", `${address}/edit`, { body, version: over.version });
+      const answer = await send<RememberResult>("POST", edited, { body, version: over.version });
       // What was written while this was sent is not saved yet.
       const written = latest();
       const { memory } = answer.value;
@@ -102,7 +110,7 @@ function Editor({ draft, now, latest, keep }: Editing) {
   return (
     <form class="editor" noValidate onSubmit={(event) => { event.preventDefault(); void save(base); }}
       onKeyDown={(event) => {
-        if (event.key === "Escape") close();
+        if (event.key === "Escape" && !event.isComposing) leaveOff();
         if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); void save(base); }
       }}>
       <Field label="Text">
@@ -183,7 +191,7 @@ function Deeds({ memory, edit }: { memory: Memory; edit: () => void }) {
         </dl>
       </details>
       {redacting.value && (
-        <div class="note bad" role="alertdialog" aria-label="Redact this memory">
+        <Asking label="Redact this memory" close={() => (redacting.value = false)}>
           <p>Redacting deletes the content for good, in all its versions and in the journal. It <b>cannot be undone</b>; backups made before keep it.</p>
           <div class="buttons">
             <button class="danger" onClick={async () => {
@@ -192,7 +200,7 @@ function Deeds({ memory, edit }: { memory: Memory; edit: () => void }) {
             }}>Redact for good</button>
             <button onClick={() => (redacting.value = false)}>Cancel</button>
           </div>
-        </div>
+        </Asking>
       )}
     </>
   );

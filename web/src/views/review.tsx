@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { get, send } from "../api";
 import { Empty, firstWords, isWriting, memoryLink, Tags, Text, useLoaded, Waiting } from "../parts";
-import { act, api, may, ofSession, to } from "../state";
+import { act, api, may, ofSession, say, to } from "../state";
 import type { Memory, ReviewItem } from "../types";
 import { compare, type Piece } from "../words";
 
@@ -62,7 +62,7 @@ export function ReviewView() {
   async function decide(choice: Choice): Promise<void> {
     if (!item || running.current || decided.current === list.current) return;
     if (choice.decision === "merge" && item.kind !== "entity" && typing === null) {
-      type(item.conflict ? item.conflict.a.text : "");
+      type(firstText(item));
       return;
     }
     const said = typing ?? "";
@@ -74,6 +74,8 @@ export function ReviewView() {
     decided.current = list.current; // until another one is loaded, what is shown is settled
     type(null);
   }
+  const leaveOff = () =>
+    item && typing !== firstText(item) ? say("What you wrote is not saved. Ctrl-Enter merges, Cancel drops it.") : type(null);
   const putOff = () => item && (later.value = [...later.value, item.id]);
 
   useEffect(() => {
@@ -118,7 +120,7 @@ export function ReviewView() {
             <textarea rows={4} required value={typing} onInput={(event) => type(event.currentTarget.value)}
               ref={(element) => { if (element && !element.dataset.seen) { element.dataset.seen = "1"; element.focus(); } }}
               onKeyDown={(event) => {
-                if (event.key === "Escape") type(null);
+                if (event.key === "Escape" && !event.isComposing) leaveOff();
                 if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); void decide(merge); }
               }} />
           </label>
@@ -138,6 +140,9 @@ export function ReviewView() {
     </section>
   );
 }
+
+/** What a merge begins with, before somebody changes it. */
+const firstText = (item: ReviewItem) => item.conflict?.a.text ?? "";
 
 function Sides({ item }: { item: ReviewItem }) {
   if (item.conflict) {

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { ask, get, send, type Values } from "../api";
-import { Empty, Field, MemoryRow, number, plural, Standing, Tags, Text, firstWords, memoryLink, useLoaded, Waiting, type Loaded } from "../parts";
+import { choosesSpace, Empty, Field, MemoryRow, number, plural, Standing, Tags, Text, firstWords, memoryLink, useLoaded, Waiting, type Loaded } from "../parts";
 import { act, api, may, ofSession, route, sayNotes, sayProblem, setOptions, space, unsent } from "../state";
 import type { Hit, Listing, Memory, Pack, Recollection, RememberResult, Stats } from "../types";
 
@@ -56,7 +56,9 @@ export function SearchView() {
     const timer = setTimeout(() => (query.value = question), TYPING_MS);
     return () => clearTimeout(timer);
   }, [typed.value]);
-  useLayoutEffect(() => input.current?.focus(), []);
+  useLayoutEffect(() => {
+    if (!choosesSpace()) input.current?.focus();
+  }, []);
 
   function move(event: KeyboardEvent): void {
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;

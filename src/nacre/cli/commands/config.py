@@ -50,9 +50,9 @@ def check_value(key: str, value: str) -> None:
             "the key itself never belongs into a settings file."
         )
     if key == "space":
-        from nacre.model.validate import addressable_label
+        from nacre.model.validate import space_name
 
-        addressable_label("space", value)
+        space_name(value)
     converted(key, value, "The command line")
     values = descriptions()[key].values
     if values and value not in (*values, getattr(Settings(), key)):

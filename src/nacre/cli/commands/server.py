@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from nacre.server.users import Registry, Token, User
 
 ROLES = ("reader", "writer", "reviewer", "admin")
-ADMIN = ROLES[-1]
 PROFILES = ("core", "full")
-LAST_ADMIN = "Nobody else has a token with the role admin for all spaces, which users, backups and upkeep need."
 NO_ADMIN = (
     "No token with the role admin for all spaces is left. Whoever has the store itself makes one, with "
     "`nacre --store STORE token create --user NAME --role admin`."
@@ -185,13 +183,15 @@ def list_users(cli: CliContext, form: Form) -> None:
 @command("remove NAME", yes_option, group=user_command)
 def remove(cli: CliContext, name: str, yes: bool) -> None:
     """Remove a user, and revoke its tokens. What it wrote stays."""
+    from nacre.server.users import LAST_ADMIN
+
     with registry(cli) as users:
         known = [each.name for each in users.users()]
         if name not in known:
             raise NameNotFound("user", name, known, "`nacre user list`")
         admins = {token.user for token in admin_tokens(users, cli.now())}
         last = admins == {name}
-        confirm(f"{f'{LAST_ADMIN} ' if last else ''}Remove the user {name!r} and revoke all its tokens?", yes=yes)
+        confirm(f"{f'{LAST_ADMIN}. ' if last else ''}Remove the user {name!r} and revoke all its tokens?", yes=yes)
         revoked = users.remove_user(name)
     say(f"Removed the user {name!r}; {count_of(revoked, 'token was', 'tokens were')} revoked.")
     if last:
@@ -203,8 +203,7 @@ def remove(cli: CliContext, name: str, yes: bool) -> None:
 
 def admin_tokens(users: Registry | RemoteUsers, now: float) -> list[Token]:
     """Those with which the server as a whole is managed."""
-    valid = (token for token in users.tokens() if token.expires_at is None or token.expires_at > now)
-    return [token for token in valid if token.role == ADMIN and not token.spaces]
+    return [token for token in users.tokens() if token.manages_server(now)]
 
 
 @click.group("token", cls=HelpGroup)
@@ -231,7 +230,7 @@ def create(
         if user not in {each.name for each in users.users()}:
             users.add_user(user)
             say(f"Added the user {user!r}.")
-        _, secret = users.create_token(user, role, spaces, days=expires, note=note)
+        _, secret = users.create_token(user, role, spaces or None, days=expires, note=note)
     put(secret)
     say("This is shown once; keep it where only its user can read it, and use it as NACRE_TOKEN.")
 

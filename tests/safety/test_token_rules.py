@@ -246,6 +246,106 @@ def test_a_sentence_about_a_password_stays_as_it_is(text: str) -> None:
     assert scrub(text).text == text
 
 
+PASSWORDS = ("Qw7$" + "rTy8Ui", "Tr8k" + "Is4Ya")  # three kinds of characters, with a sign and without
+
+
+@pytest.mark.parametrize("password", PASSWORDS, ids=["with a sign", "without a sign"])
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "the password for the staging server's admin user is {}",
+        "The password, as of today, is still {}.",
+        "the password was changed to {}",
+        "The passphrase you need for db.example.com: `{}`",
+        "das Passwort der Datenbank lautet {}",
+        "Das Passwort, das wir für die Datenbank nutzen, ist jetzt „{}“.",
+        "Das Passwort wurde auf {} geändert.",
+        "Das WLAN-Passwort zu Hause:\n\n{}",
+        "le mot de passe du serveur est {}",
+        "le mot de passe de la base de données c'est {}",
+        "le mot de passe de l'admin (production) : « {} »",
+        "le mdp du wifi a été changé en {}",
+        "la contraseña de la base de datos es {}",
+        "contraseña del servidor: {}",
+        "la clave del wifi ahora es {}",
+        "a senha do banco de dados é {}",
+        "a palavra-passe do servidor mudou para {}",
+        "la password del database è {}",
+        "het wachtwoord van de database is {}",
+        "hasło do bazy danych to {}",
+        "hasło zmieniono na {}",
+        "heslo k databázi je {}",
+        "пароль от базы: {}",
+        "пароль администратора — {}",
+        "Пароль от вайфая дома теперь {}, запомни",
+        "пароль до бази це {}",
+        "veritabanının şifresi {}",
+        "Sunucunun parolası {} olarak değiştirildi",
+        "lösenordet till servern är {}",
+        "adgangskoden til serveren er {}",
+        "tietokannan salasana on {}",
+        "parola bazei de date este {}",
+        "az adatbázis jelszava {}",
+        "lozinka za server je {}",
+        "ο κωδικός της βάσης είναι {}",
+        "كلمة مرور قاعدة البيانات هي {}",
+        "הסיסמה של השרת היא {}",
+        "डेटाबेस का पासवर्ड {} है",
+        "mật khẩu của máy chủ là {}",
+        "kata sandi server adalah {}",
+        "รหัสผ่านฐานข้อมูลคือ {}",
+        "รหัสผ่านของเซิร์ฟเวอร์คือ{}",
+        "密码已改为{}。",
+        "パスワードは現在「{}」です",
+        "データベースのパスワードを {} に変更しました",
+        "비밀번호를 {}로 변경했습니다",
+    ],
+)
+def test_a_password_is_found_behind_the_words_that_say_whose_it_is(sentence: str, password: str) -> None:
+    before, after = sentence.split("{}")
+    assert scrub(sentence.format(password)).text == f"{before}[REDACTED:password]{after}"
+
+
+@pytest.mark.parametrize("sentence", ["Das Passwort auf {} ändern", "contraseña del servidor {}", "пароль от базы {}"])
+def test_without_a_verb_only_a_value_that_leaves_no_doubt_is_a_password(sentence: str) -> None:
+    assert PASSWORDS[0] not in scrub(sentence.format(PASSWORDS[0])).text
+    assert scrub(sentence.format("Srv01")).findings == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Unser Passwortmanager ist 1Password",
+        "the password manager is 1Password",
+        "Il gestore di password è 1Password",
+        "das Passwort für Server01 ist abgelaufen",
+        "Das Passwort ist auf Server01 gespeichert",
+        "Das Passwort der Datenbank steht in https://Wiki.example.com/Seite2",
+        "das Passwort von Lena42@Example2.com ist abgelaufen",
+        "Das Passwort muss A-Z, a-z, 0-9 und !@# enthalten",
+        "le mot de passe de Lena42 est expiré",
+        "mot de passe : 8 caractères minimum",
+        "la contraseña se guarda con SHA-256",
+        "el usuario Lena42 cambió la contraseña en Server01",
+        "la clave primaria es id_Usuario_2",
+        "la password di PostgreSQL16 scade a maggio",
+        "het wachtwoord van Lena42 verloopt op 12-05-2026",
+        "сменить пароль на Server01 до пятницы",
+        "пароль хранится в KeePassXC-2.7",
+        "salasana on vaihdettava 90 päivän välein",
+        "Väärä salasana SOCKSv5-yhteyskäytäntöön",
+        "Rotate the password — Server01 needs it",
+        "The passwords of Server01 and Server02 were rotated",
+        "the password in HEAD~3 was leaked",
+        "Hasło nie jest dobre.%0ADodaj 2 znaki",
+        "密码保存在Server01",
+        "密码必须使用SHA-256加密",
+    ],
+)
+def test_a_sentence_in_another_language_about_a_password_stays_as_it_is(text: str) -> None:
+    assert scrub(text).text == text
+
+
 def test_signs_that_mean_something_in_a_pattern_stand_for_themselves_in_a_prefix() -> None:
     random = Random(3)
     with_dollars = "access_token$" + "sandbox$" + run(LOWER + DIGITS, 16)(random) + "$" + run(HEX, 32)(random)

@@ -37,6 +37,20 @@ YESTERDAY = ("2023-05-23", "2023-05-24")
         ("Qui a répété de février à avril ?", SPRING_MONTHS),
         ("Où étions-nous l'été dernier ?", LAST_SUMMER),
         ("Qui ai-je vu hier ?", YESTERDAY),
+        ("Wat is er in maart besloten?", IN_MARCH),
+        ("Wie ontbrak vorige week?", LAST_WEEK),
+        ("Wie kwam er op 20 mei 2023?", THE_20TH),
+        ("Waar waren we afgelopen zomer?", LAST_SUMMER),
+        ("Wie zag ik gisteren?", YESTERDAY),
+        ("O que decidimos em março?", IN_MARCH),
+        ("Quem faltou na semana passada?", LAST_WEEK),
+        ("Quem veio em 20 de maio de 2023?", THE_20TH),
+        ("Onde estivemos no verão passado?", LAST_SUMMER),
+        ("Quem vi ontem?", YESTERDAY),
+        ("Что решили в марте?", IN_MARCH),
+        ("Кого не было на прошлой неделе?", LAST_WEEK),
+        ("Кто пришёл 20 мая 2023?", THE_20TH),
+        ("Кого я видел вчера?", YESTERDAY),
         ("Che cosa si è deciso a marzo?", IN_MARCH),
         ("Chi mancava la settimana scorsa?", LAST_WEEK),
         ("Chi è venuto il 20 maggio 2023?", THE_20TH),
@@ -55,7 +69,7 @@ YESTERDAY = ("2023-05-23", "2023-05-24")
         ("昨天我见了谁？", YESTERDAY),
     ],
 )
-def test_times_are_read_in_six_more_languages(question: str, window: tuple[str, str]) -> None:
+def test_times_are_read_in_nine_more_languages(question: str, window: tuple[str, str]) -> None:
     assert spans(question) == span(*window)
 
 

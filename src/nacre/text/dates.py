@@ -35,10 +35,11 @@ ASKS_IN_ENGLISH = frozenset("what which who did does were how when where".split(
 QUESTION_MARKS = ("?", "？")
 ENGLISH = ASKS_IN_ENGLISH | frozenset("the is of are and you had has with this".split())
 PAST_TENSE = frozenset("did was were had happened went".split())
-# German, Spanish, French, Italian and Polish: «was war am 24.12.?»
+# In other languages: «was war am 24.12.?»
 FOREIGN_PAST = frozenset(
-    "war waren hatte hatten gab geschah geschahen passierte fue fueron hubo pasó era eran était étaient avait avaient"
-    " erano aveva avevano było był była były".split()
+    "war waren hatte hatten gab geschah geschahen passierte gemacht getan passiert geschehen fue fueron hubo pasó hice"
+    " hicimos era eran était étaient avait avaient passé fait erano aveva avevano successo fatto było był była były"
+    " deed deden gedaan gebeurde gebeurd foi foram houve aconteceu fiz fizemos был была было были".split()
 )
 # «Was the invoice paid?» has too few words to be taken for English, and «was» is German as well.
 ASKS_OF_PAST = re.compile(

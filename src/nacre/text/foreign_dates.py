@@ -1,4 +1,4 @@
-"""Finds the times in German, Spanish, French, Italian, Polish and Chinese text and says them in English."""
+"""Finds the times in text of nine other languages (`text/times.txt`) and says them in English."""
 
 from __future__ import annotations
 

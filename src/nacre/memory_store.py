@@ -346,9 +346,10 @@ class MemoryStore(Closing):
         `note` (the default) keeps both and puts the conflict into the review queue; `ignore` does not look; `warn`
         gives a Python warning; `supersede` replaces what it surely contradicts or updates, notes what is uncertain, and
         merges it into what says the same; `raise` stores nothing and raises `ConflictError`. What it `replaces` is
-        superseded with its copies, and gives it its noted conflicts and the type and tags that are not given; nothing
-        is compared. A text that is stored already is not stored again: the stored memory counts a use and gets the new
-        tags and source. A text that is given with `id` or `id_prefix` is always stored."""
+        superseded with its copies, and gives it its noted conflicts and the type and tags that are not given; under
+        `note` and `supersede` its other conflicts are noted, and what says about the same as the old one is outdated. A
+        text that is stored already is not stored again: the stored memory counts a use and gets the new tags and
+        source. A text that is given with `id` or `id_prefix` is always stored."""
         old = None if replaces is None else self.get(replaces)
         kept = {} if old is None else {"type": old.type, "tags": old.tags}
         validated = self._check_fields({**kept, **fields, "text": text})

@@ -98,7 +98,7 @@ from nacre.protocols import (
 from nacre.recall import walk
 from nacre.recall.gather import OWN_STRATEGIES
 from nacre.recall.pack import HEADER, TokenCounter, pack, without_padding
-from nacre.recall.turns import asks_or_prints, informative
+from nacre.recall.turns import informative, is_no_statement
 from nacre.recall.walk import Walk, relation_list
 from nacre.recall_options import (
     RecallOptions,
@@ -613,7 +613,7 @@ class MemoryStore(Closing):
         wide = only_statements and not options.get("expand")  # what links lead to comes on top of `max_items`
         recalled = self.recall(query, max(max_items, MANY) if wide else max_items, touch=False, **options)
         if only_statements:
-            stated = tuple(informative(recalled.hits, asks_or_prints))
+            stated = tuple(informative(recalled.hits, is_no_statement))
             recalled = replace(recalled, hits=stated[:max_items] if wide else stated)
         if options.get("min_relevance") is None and (options.get("strategy") or "auto") in OWN_STRATEGIES:
             recalled = without_padding(recalled)

@@ -257,3 +257,12 @@ def test_a_session_starts_with_all_feedback_about_the_user(tmp_path: Path) -> No
         store.remember("Tabs are used.", type="feedback", importance=0.3)
         store.remember("The orchard has nine trees in a row.", importance=0.3)
         assert [item.memory.text for item in session(store).items] == ["Tabs are used."]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["do it", "go ahead", "make it so", "mach das", "ja, mach weiter so", "oui vas-y", "hazlo", "はい、お願いします"],
+)
+def test_a_prompt_that_names_nothing_gets_nothing(store: MemoryStore, text: str) -> None:
+    store.remember(f"When somebody says {text}, so it is.")
+    assert prompt(store, text) is None

@@ -21,6 +21,7 @@ from nacre.models.background import BackgroundEmbedder
 from nacre.protocols import Reader, TermSet
 from nacre.recall.gather import understand
 from nacre.recall.pack import pack, without_copies
+from nacre.recall.requests import names_something
 from nacre.recall.turns import informative
 from nacre.recall.versions import newer_first
 from nacre.recall_options import valid_at_filter
@@ -182,7 +183,7 @@ def for_prompt(store: MemoryStore, request: Request) -> Pack | None:
     wanted = frozenset(question.terms)
     # "Why?" and "really?" name nothing.
     fewest = 1 if len(prompt.split()) > 1 and is_question(prompt) else FEWEST_WORDS
-    if prompt.lstrip().startswith("/") or len(wanted) < fewest:
+    if prompt.lstrip().startswith("/") or len(wanted) < fewest or not names_something(prompt):
         return None
     embedder = store.embedder  # asked before the recall: the model may finish loading meanwhile
     by_meaning = embedder.wait() if isinstance(embedder, BackgroundEmbedder) else embedder.ready

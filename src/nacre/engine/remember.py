@@ -430,7 +430,7 @@ def conflicts_of_successor(
     (new, old), _ = engine.derive([memory, before])
     comparison = handling.comparison
     others = replace(comparison, where=comparison.where & Filter.where(id__not_in=[*replaced, memory.id]))
-    found = others.conflicts(memory, vector_of(new), states_something)
+    of_text = others.conflicts(memory, vector_of(new), states_something)
     echoes = [pair for pair in others.echoes(before, vector_of(old)) if states_something(pair[0])]
     agree = comparison.judge.say_the_same(memory, echoes)
     outdated = [
@@ -439,7 +439,10 @@ def conflicts_of_successor(
         if not same and newer_first(memory, other)[0] is memory
     ]
     known = {each.b.id for each in outdated}
-    return [*outdated, *(each for each in found if each.kind != "duplicate" and each.other(memory.id).id not in known)]
+    return [
+        *outdated,
+        *(each for each in of_text if each.kind != "duplicate" and each.other(memory.id).id not in known),
+    ]
 
 
 def known_copy(
@@ -550,8 +553,8 @@ def store_replacement(
     if known is not None:
         kept_values = *kept_importance(memory, known, explicit), *kept_time(memory, known, explicit)
         notes = *kept_values, *notes_of_known(known, repeated(known, successor))
-    told = tuple(each for each in conflicts if each.reason != REPLACED) if known is None else ()
-    return RememberResult(kept, told, "superseded", notes, stored_before=known is not None)
+    reported = tuple(each for each in conflicts if each.reason != REPLACED) if known is None else ()
+    return RememberResult(kept, reported, "superseded", notes, stored_before=known is not None)
 
 
 def refuse_earlier(new: Memory, old: Memory, explicit: Collection[str]) -> None:

@@ -247,8 +247,8 @@ def note_changes(store: MemoryStore, turns: Sequence[Memory], until: float | Non
 
 def passed_on(store: MemoryStore, change: Conflict) -> list[Conflict]:
     """The change for what says the same as its older side: a note may be too far from the turn in its words."""
-    found = store.find_conflicts(change.b.id)
-    same = [(each, each.other(change.b.id)) for each in found if each.kind == "duplicate"]
+    of_older = store.find_conflicts(change.b.id)
+    same = [(each, each.other(change.b.id)) for each in of_older if each.kind == "duplicate"]
     conflicts = (replace(change, b=other, similarity=each.similarity, words=("", "")) for each, other in same)
     return [each for each in conflicts if newer_first(each.a, each.b)[0] is each.a and is_change(each, change.a)]
 

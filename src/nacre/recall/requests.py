@@ -53,6 +53,12 @@ WORK_AT_END = re.compile(
 )
 LEAD = re.compile(rf"(?:(?:{POLITE})[\s,、，]+)*", re.IGNORECASE)
 REQUEST = re.compile(rf"(?:{WORK})(?:\b|(?<=[\u4e00-\u9fff]))", re.IGNORECASE)
+# What follows the verb of a request, and no noun: «push the branch», but not «push notifications go through Firebase».
+OBJECT = re.compile(
+    rf"(?:{WORK})\s+(?:the|it|this|that|these|them|an?|all|my|our|me|us|das|die|den|dem|der|eine?n?|es|alles|mir|uns"
+    r"|les?|la|une?|el|los|las|lo|il|gli|os|het|een)\b",
+    re.IGNORECASE,
+)
 # These begin like one and state something: «test server is now hera», «update: we moved», «explain it, I am new here».
 STATES = re.compile(
     r"^\w+(?:\s+of\b|,|(?:\s+\w+){0,2}:)"
@@ -112,9 +118,14 @@ EMPTY = frozenset(
 BREAKS = re.compile(r"[^\w]+")
 
 
-def only_requests(text: str) -> bool:
-    """Whether every sentence asks for a piece of work."""
-    return all(map(is_request, sentences(text)))
+def only_requests(text: str, *, certainly: bool = False) -> bool:
+    """Whether every sentence asks for a piece of work; `certainly`, where no first word could be a noun instead."""
+    return all(is_request(each) and (not certainly or names_object(each)) for each in sentences(text))
+
+
+def names_object(request: str) -> bool:
+    asked = request[len(LEAD.match(request)[0]) :]  # type: ignore[index]
+    return bool(OBJECT.match(asked) or WORK_AT_END.search(asked))
 
 
 def is_request(sentence: str) -> bool:

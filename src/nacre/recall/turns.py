@@ -38,16 +38,18 @@ def is_chatter(memory: Memory) -> bool:
     if not memory.role:
         return False
     appraisal = appraise(memory.text)
-    return (appraisal.importance < PASSING and bool(appraisal.reasons)) or is_no_statement(memory)
+    passing = appraisal.importance < PASSING and bool(appraisal.reasons)
+    asks = memory.role.lower() == USER and only_requests(memory.text)
+    return passing or asks or is_no_statement(memory)
 
 
 def is_no_statement(memory: Memory) -> bool:
-    """A turn that certainly states nothing, whatever its words weigh: a question, a request, what a tool printed, or an
-    answer that only says that it was done."""
+    """A turn that certainly states nothing: a question, a request, what a tool printed, or an answer that only says
+    that it was done."""
     role = memory.role.lower()
     if not role or role == TOOL or only_asks(memory.text):
         return bool(role)
-    return only_requests(memory.text) if role == USER else only_reports(memory.text)
+    return only_requests(memory.text, certainly=True) if role == USER else only_reports(memory.text)
 
 
 def informative(hits: Iterable[Hit], leave_out: Callable[[Memory], bool] = is_chatter) -> list[Hit]:

@@ -98,7 +98,7 @@ from nacre.protocols import (
 from nacre.recall import walk
 from nacre.recall.gather import OWN_STRATEGIES
 from nacre.recall.pack import HEADER, TokenCounter, pack, without_padding
-from nacre.recall.turns import asks_or_prints, informative
+from nacre.recall.turns import informative, is_no_statement
 from nacre.recall.walk import Walk, relation_list
 from nacre.recall_options import (
     RecallOptions,
@@ -346,9 +346,10 @@ class MemoryStore(Closing):
         `note` (the default) keeps both and puts the conflict into the review queue; `ignore` does not look; `warn`
         gives a Python warning; `supersede` replaces what it surely contradicts or updates, notes what is uncertain, and
         merges it into what says the same; `raise` stores nothing and raises `ConflictError`. What it `replaces` is
-        superseded with its copies, and gives it its noted conflicts and the type and tags that are not given; nothing
-        is compared. A text that is stored already is not stored again: the stored memory counts a use and gets the new
-        tags and source. A text that is given with `id` or `id_prefix` is always stored."""
+        superseded with its copies, and gives it its noted conflicts and the type and tags that are not given; under
+        `note` and `supersede` its other conflicts are noted, and what says about the same as the old one is outdated. A
+        text that is stored already is not stored again: the stored memory counts a use and gets the new tags and
+        source. A text that is given with `id` or `id_prefix` is always stored."""
         old = None if replaces is None else self.get(replaces)
         kept = {} if old is None else {"type": old.type, "tags": old.tags}
         validated = self._check_fields({**kept, **fields, "text": text})
@@ -612,7 +613,7 @@ class MemoryStore(Closing):
         wide = only_statements and not options.get("expand")  # what links lead to comes on top of `max_items`
         recalled = self.recall(query, max(max_items, MANY) if wide else max_items, touch=False, **options)
         if only_statements:
-            stated = tuple(informative(recalled.hits, asks_or_prints))
+            stated = tuple(informative(recalled.hits, is_no_statement))
             recalled = replace(recalled, hits=stated[:max_items] if wide else stated)
         if options.get("min_relevance") is None and (options.get("strategy") or "auto") in OWN_STRATEGIES:
             recalled = without_padding(recalled)

@@ -46,6 +46,9 @@ class Progress(Protocol):
 
 # Whether the caller of this thread's work no longer wants it; asked before the first write of the work.
 is_cancelled: ContextVar[Callable[[], bool] | None] = ContextVar("is_cancelled", default=None)
+# The operations, by their batches, of the connection that this thread works for, where several connections share a name
+# in the journal: only these are its last ones.
+own_batches: ContextVar[set[str] | None] = ContextVar("own_batches", default=None)
 
 
 class Embedder(Protocol):

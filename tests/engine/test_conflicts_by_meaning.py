@@ -60,3 +60,70 @@ def test_two_ways_to_say_the_same_are_a_duplicate(store: MemoryStore) -> None:
 
 def test_two_subjects_of_one_sentence_do_not_conflict(store: MemoryStore) -> None:
     assert found(store, "Anna is allergic to peanuts", "Ben is allergic to peanuts") == []
+
+
+def marked(store: MemoryStore) -> set[tuple[str, str]]:
+    """The newer and the older text of what waits for review."""
+    items = store.review(kinds="conflict")
+    return {(item.conflict.a.text, item.conflict.b.text) for item in items if item.conflict}
+
+
+LIMIT, SAID = "The API rate limit is 100 requests per minute.", "the API rate limit is 100 per minute"
+RAISED = "The API rate limit is 250 requests per minute."
+
+
+@pytest.mark.parametrize(
+    ("said", "note", "successor"),
+    [
+        (SAID, LIMIT, RAISED),
+        ("our staging environment runs on Fly.io", "Staging runs on Fly.io.", "Staging runs on Hetzner."),
+        ("Maria owns the checkout", "Maria owns the checkout of the app.", "Chen owns the checkout of the app."),
+    ],
+)
+def test_the_turn_that_a_note_was_made_of_is_outdated_when_the_note_is_replaced(
+    store: MemoryStore, said: str, note: str, successor: str
+) -> None:
+    old = store.remember(note)
+    store.remember(said, session="s", position=0, role="user")
+    store.remember("Production runs on AWS, and Ines owns the search of the app.", session="s", position=1, role="user")
+    result = store.remember_result(successor, replaces=old.id)
+    assert result.conflicts == () and marked(store) == {(successor, said)}
+    hits = {hit.memory.text: hit for hit in store.recall(note)}
+    assert [str(mark).startswith("newer: ") for mark in hits[said].conflicts] == [True]
+    store.undo()
+    assert marked(store) == set()
+
+
+def test_what_a_replacement_says_in_other_words_outdates_nothing(store: MemoryStore) -> None:
+    old = store.remember(LIMIT)
+    store.remember(SAID, session="s", position=0, role="user")
+    store.remember("The rate limit of the API is 100 requests a minute.", replaces=old.id)
+    assert marked(store) == set()
+
+
+def test_a_replacement_is_compared_with_the_other_notes(store: MemoryStore) -> None:
+    old = store.remember("The code is checked by hand.")
+    other = store.remember("Use ruff for linting")
+    result = store.remember_result("Use flake8 for linting", replaces=old.id)
+    assert [each.b.id for each in result.conflicts] == [other.id]
+    assert marked(store) == {("Use flake8 for linting", "Use ruff for linting")}
+
+
+@pytest.mark.parametrize(
+    ("role", "said", "note"),
+    [
+        ("user", "run the migrations", "Migrations are run with `pnpm drizzle-kit migrate`."),
+        ("assistant", "Deployed to production.", "Deploys to production are done with `kamal deploy`."),
+        ("user", "the linter is ruff, line length 110", "The linter is ruff with a line length of 110."),
+    ],
+)
+def test_a_new_note_conflicts_with_no_request_no_answer_and_not_with_the_turn_that_says_the_same(
+    store: MemoryStore, role: str, said: str, note: str
+) -> None:
+    store.remember(said, session="s", position=0, role=role)
+    assert store.remember_result(note).conflicts == () and marked(store) == set()
+
+
+def test_a_new_note_conflicts_with_what_the_user_stated(store: MemoryStore) -> None:
+    store.remember(LIMIT, session="s", position=0, role="user")
+    assert [each.kind for each in store.remember_result(RAISED).conflicts] == ["update"]

@@ -254,6 +254,17 @@ def test_an_announced_change_of_a_note_is_noticed(tmp_path: Path) -> None:
         ]
 
 
+def test_an_announced_change_is_noted_for_all_that_says_what_it_changes(tmp_path: Path) -> None:
+    said, note = (f"{each} as package manager and Node 20." for each in ("We use yarn", "The shop uses yarn"))
+    change = write_lines(tmp_path / "two.jsonl", [turn(1, "no, we moved to pnpm last week! don't use yarn anymore")])
+    with MemoryStore(":memory:") as store:
+        store.remember(note, occurred_at="2026-01-02")
+        capture(store, write_lines(tmp_path / "one.jsonl", [turn(0, said)]), session="one")
+        capture(store, change, session="two")
+        conflicts = [each.conflict for each in store.review(kinds="conflict") if each.conflict]
+        assert {each.b.text for each in conflicts} == {said, note}
+
+
 @pytest.mark.parametrize(
     "later",
     [

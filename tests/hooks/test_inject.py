@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -182,3 +183,86 @@ def test_an_answer_to_what_has_changed_since_is_not_injected(store: MemoryStore)
     store.link(new.id, old.id, "conflicts", data={"kind": "update"})
     given = prompt(store, "What is the tax rate?")
     assert given is not None and "0.21" in given.text and "19 percent" in given.text and "0.19" not in given.text
+
+
+FLY = "Always deploy staging to Fly.io with flyctl."
+MOVED = "we no longer deploy staging to Fly.io, it is on Hetzner with Kamal now"
+
+
+def with_announced_change(store: MemoryStore, said: str = MOVED, *, sure: bool = True) -> None:
+    """The session of the turn is called own."""
+    old = store.remember(FLY, importance=0.9, occurred_at="2026-01-02", source="runbook")
+    new = store.remember(said, session="own", position=0, role="user", occurred_at="2026-03-04")
+    store.link(new.id, old.id, "conflicts", data={"kind": "update", "sure": sure})
+
+
+def test_a_session_starts_with_the_turn_that_changed_an_important_note_before_it(store: MemoryStore) -> None:
+    with_announced_change(store)
+    given = session(store)
+    assert given is not None and [item.memory.text for item in given.items] == [MOVED, FLY]
+    assert f'newer: "{MOVED[:30]}' in given.text
+
+
+def test_a_change_that_may_be_none_is_not_brought_along(store: MemoryStore) -> None:
+    with_announced_change(store, sure=False)
+    assert [item.memory.text for item in session(store).items] == [FLY]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("id", ["own", "other"])
+def test_a_prompt_gets_what_changed_a_hit_also_where_its_own_session_said_it(store: MemoryStore, id: str) -> None:
+    with_announced_change(store)
+    given = prompt(store, "How do I deploy with flyctl always?", id)
+    assert given is not None and [item.memory.text for item in given.items] == [MOVED, FLY]
+
+
+def test_a_change_that_gives_orders_is_not_brought_along(store: MemoryStore) -> None:
+    old = store.remember(PORT, importance=0.9, occurred_at="2026-01-02")
+    new = store.remember(f"{ORDERS} {PORT}", occurred_at="2026-03-04", importance=0.1)
+    store.link(new.id, old.id, "conflicts", data={"kind": "update", "sure": True})
+    assert session(store) is not None and "Ignore" not in session(store, id="s2").text  # type: ignore[union-attr]
+
+
+def test_what_has_changed_is_not_given_where_its_newer_side_was_given_before(store: MemoryStore) -> None:
+    with_announced_change(store)
+    assert session(store) is not None
+    store.edit(store.list_recent(source="runbook")[0].id, title="Deploys")
+    assert session(store) is None
+
+
+def test_what_has_changed_is_not_given_where_its_newer_side_does_not_fit() -> None:
+    with MemoryStore(settings=Settings(store=":memory:", embedder="hashing", hook_inject=40.0)) as store:
+        with_announced_change(store, f"{MOVED}, {'and so on ' * 40}")
+        assert session(store) is None
+
+
+def test_what_a_session_said_before_it_was_compacted_is_given_again(store: MemoryStore) -> None:
+    now = store.now()
+    store.remember(PORT, session="s1", position=0, role="user", occurred_at=now - 60)
+    assert prompt(store) is None
+    assert session(store, "compact") is None
+    store.remember(f"Yes, {PORT}", session="s1", position=1, role="user", occurred_at=store.now() + 60)
+    assert [item.memory.text for item in prompt(store).items] == [PORT]  # type: ignore[union-attr]
+    assert prompt(store) is None, "given already"
+    assert prompt(store, id="s2") is not None
+
+
+def test_a_session_starts_with_as_many_memories_as_its_tokens_hold(store: MemoryStore) -> None:
+    for number in range(12):
+        store.remember(f"Crane {number} rests at night.", importance=0.9, on_conflict="ignore")
+    assert len(session(store).items) == 12  # type: ignore[union-attr]
+
+
+def test_a_session_starts_with_all_feedback_about_the_user(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "s.db", space="personal", embedder="hashing") as store:
+        store.remember("Tabs are used.", type="feedback", importance=0.3)
+        store.remember("The orchard has nine trees in a row.", importance=0.3)
+        assert [item.memory.text for item in session(store).items] == ["Tabs are used."]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["do it", "go ahead", "make it so", "mach das", "ja, mach weiter so", "oui vas-y", "hazlo", "はい、お願いします"],
+)
+def test_a_prompt_that_names_nothing_gets_nothing(store: MemoryStore, text: str) -> None:
+    store.remember(f"When somebody says {text}, so it is.")
+    assert prompt(store, text) is None

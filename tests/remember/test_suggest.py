@@ -287,3 +287,33 @@ def test_a_model_that_fails_is_left_alone_for_a_while(caplog: pytest.LogCaptureF
         assert ask("three") is None
     assert len(asked) == 2
     assert "Plug it in." in caplog.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The user prefers short answers without emojis.",
+        "The user likes functional style and dislikes classes.",
+        "The user does not want new dependencies.",
+        "The user wants code comments only where they explain why.",
+        "Der Nutzer möchte geduzt werden.",
+        "L'utilisateur préfère des réponses courtes.",
+        "El usuario prefiere respuestas cortas.",
+        "ユーザーは日本語での回答を希望している。",
+        "用户喜欢简短的回答。",
+        "Je préfère les tabulations.",
+    ],
+)
+def test_what_the_user_prefers_is_as_important_as_what_i_prefer(text: str) -> None:
+    assert appraise(text).importance >= appraise("I prefer tabs.").importance
+
+
+@pytest.mark.parametrize("text", ["The user wants to add a login button.", "The user list has three columns."])
+def test_what_a_user_does_is_no_preference(text: str) -> None:
+    assert appraise(text).importance < 0.7
+
+
+def test_words_do_not_lower_what_a_type_stands_for() -> None:
+    said = appraise("Anna favours tabs.", type="feedback")
+    assert said.importance == 0.75 and said.reasons[-1] == "type: feedback" and len(said.reasons) == 2
+    assert appraise("Prices are stored as 100 cents.", type="feedback").importance == 0.75

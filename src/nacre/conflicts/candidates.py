@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from nacre.conflicts.judge import PairJudge
+from nacre.conflicts.judge import MOST_READ, PairJudge
 from nacre.model import Conflict, Filter, Memory
 from nacre.model.review import newer_first, severity_order
 from nacre.protocols import Reader, Search, Vectors
@@ -64,6 +64,11 @@ class Comparison:
             if verdict is not None
         ]
         return Compared(sorted(conflicts, key=severity_order), notes)
+
+    def echoes(self, memory: Memory, vector: Vectors | None) -> list[tuple[Memory, float]]:
+        """What says about the same, in other words; only the most alike are read."""
+        near = sorted(self.candidates(memory, vector), key=lambda pair: -pair[1])[:MOST_READ]
+        return [pair for pair, same in zip(near, self.judge.say_the_same(memory, near), strict=True) if same]
 
     def older_version(self, memory: Memory, near: Sequence[tuple[Memory, float]]) -> tuple[Memory, float] | None:
         """What the memory may be a newer version of, and how likely that is. `near` is what `similar` gave; of what it

@@ -41,6 +41,7 @@ from nacre.protocols import (
     TermChange,
     TermSet,
     is_cancelled,
+    own_batches,
 )
 from nacre.remember.derive import derive_or_defer, same_derived_input
 
@@ -134,6 +135,9 @@ class Engine:
         result = retry_while_outdated(lambda expected: self._attempt(operation, plan, expected))
         if operation and result.entries and self.is_renamed and operation.batch not in self.renamed_batches:
             self.renamed_batches.append(operation.batch)
+        own = own_batches.get()
+        if own is not None and operation and result.entries:
+            own.add(operation.batch)
         if publish:
             self.publish(result.entries)
         return result

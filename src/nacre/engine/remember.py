@@ -26,6 +26,7 @@ from nacre.model.memory import (
     digest_of_texts,
     same_words,
 )
+from nacre.model.review import newer_first
 from nacre.protocols import AnyChange, Change, Committed, ConflictModel, Derived, Reader, Vectors
 from nacre.remember.derive import same_derived_input
 
@@ -46,6 +47,7 @@ SAME_ORIGIN = ("title", "agent", "trust", "status")
 SAME_IF_GIVEN = frozenset(("created_at", "confidence", "valence", "arousal"))  # to a text that may be known
 SOURCES = "other_sources"  # of one that was remembered again, in its metadata
 KNOWN = "known"
+REPLACED = "replaced"  # the reason of a conflict with what says about the same as what was replaced
 SAME_TEXT = "The memory to replace has this very text; nothing was replaced."
 MERGED_FIELDS = (*LISTS, "source", "links", "importance", "pinned", "metadata")  # what a repetition may add to
 ID_FIELDS = frozenset(("id", "id_prefix"))  # who gives one of these gets a memory of that name, also of a known text
@@ -204,14 +206,26 @@ def judge_conflicts(
     duplicates: bool,
 ) -> ConflictDecision:  # fmt: skip
     """As the policy says; `near` is what `similar` gave. Raises `ConflictError` under the policy raise."""
-    compared, notes = handling.comparison.compare(memory, vector, near=near) if near else ([], ())
-    conflicts = tuple(compared)
+    compared, notes = handling.comparison.compare(memory, vector, states_something, near) if near else ([], ())
+    conflicts = tuple(each for each in compared if differs_from_turn(each, memory))
     if conflicts and handling.policy == "raise":
         raise ConflictError(conflicts, memory.id)
     replaced = replaceable(memory, conflicts, handling) if handling.policy == "supersede" else []
     noted = conflicts_to_note(memory, conflicts, replaced, handling.policy, duplicates=duplicates)
     version = version_link(memory, near, conflicts, handling.comparison) if handling.policy in NOTING else None
     return ConflictDecision(conflicts, replaced, noted, version, notes)
+
+
+def states_something(other: Memory) -> bool:
+    """Whether a new text is compared with it: of the turns of a conversation only with what the user states."""
+    from nacre.recall.turns import is_users_statement
+
+    return not other.role or is_users_statement(other)
+
+
+def differs_from_turn(conflict: Conflict, memory: Memory) -> bool:
+    """False for the turn that a note was made of, which says the same."""
+    return conflict.kind != "duplicate" or not conflict.other(memory.id).role
 
 
 def stored_result(memory: Memory, decision: ConflictDecision, policy: str, notes: tuple[str, ...]) -> RememberResult:
@@ -406,6 +420,31 @@ def with_conflicts_of(engine: Engine, memory: Memory, replaced: Collection[str])
     return replace(memory, links=tuple(links.values()))
 
 
+def conflicts_of_successor(
+    engine: Engine, memory: Memory, before: Memory, replaced: Collection[str], handling: ConflictHandling
+) -> list[Conflict]:
+    """What the text conflicts with that replaces another, as far as conflicts are noted; also what says about the same
+    as the other in other words, such as the turn in which the user said it: that is outdated with it."""
+    if handling.policy not in NOTING or not is_statement(memory):
+        return []
+    (new, old), _ = engine.derive([memory, before])
+    comparison = handling.comparison
+    others = replace(comparison, where=comparison.where & Filter.where(id__not_in=[*replaced, memory.id]))
+    of_text = others.conflicts(memory, vector_of(new), states_something)
+    echoes = [pair for pair in others.echoes(before, vector_of(old)) if states_something(pair[0])]
+    agree = comparison.judge.say_the_same(memory, echoes)
+    outdated = [
+        Conflict(memory, other, likeness, "update", REPLACED)
+        for (other, likeness), same in zip(echoes, agree, strict=True)
+        if not same and newer_first(memory, other)[0] is memory
+    ]
+    known = {each.b.id for each in outdated}
+    return [
+        *outdated,
+        *(each for each in of_text if each.kind != "duplicate" and each.other(memory.id).id not in known),
+    ]
+
+
 def known_copy(
     engine: Engine, memory: Memory, handling: ConflictHandling, explicit: Collection[str], replaced: Collection[str]
 ) -> Memory | None:
@@ -474,9 +513,9 @@ def remember_again(
 def store_replacement(
     engine: Engine, memory: Memory, old: str, handling: ConflictHandling, *, explicit: Collection[str]
 ) -> RememberResult:
-    """One operation: the new memory replaces the old one and its copies, with their noted conflicts. Where its text is
-    stored already, that memory replaces them, whatever its time, and nothing is added; where the old one has this very
-    text, nothing is replaced."""
+    """One operation: the new memory replaces the old one and its copies, with their noted conflicts and those of its
+    own text. Where its text is stored already, that memory replaces them, whatever its time, and nothing is added;
+    where the old one has this very text, nothing is replaced."""
     retry = partial(store_replacement, engine, memory, old, handling, explicit=explicit)
     space, seq = memory.space, engine.store.seq_at(memory.space, inf)
     besides_time = [name for name in explicit if name != "created_at"]
@@ -489,7 +528,9 @@ def store_replacement(
     if known is None and before is not None:
         refuse_earlier(memory, before, explicit)
     (derived, notes) = engine.derive([memory]) if known is None else ([], ())
-    successor = with_conflicts_of(engine, memory if known is None else replace(memory, id=known.id), replaced)
+    successor = memory if known is None else replace(memory, id=known.id)
+    conflicts = [] if before is None else conflicts_of_successor(engine, successor, before, replaced, handling)
+    successor = with_conflicts_of(engine, with_conflict_links(successor, conflicts), replaced)
     successors = dict.fromkeys(replaced, successor.id)
 
     def repeat(stored: Memory) -> Memory:
@@ -512,7 +553,8 @@ def store_replacement(
     if known is not None:
         kept_values = *kept_importance(memory, known, explicit), *kept_time(memory, known, explicit)
         notes = *kept_values, *notes_of_known(known, repeated(known, successor))
-    return RememberResult(kept, (), "superseded", notes, stored_before=known is not None)
+    reported = tuple(each for each in conflicts if each.reason != REPLACED) if known is None else ()
+    return RememberResult(kept, reported, "superseded", notes, stored_before=known is not None)
 
 
 def refuse_earlier(new: Memory, old: Memory, explicit: Collection[str]) -> None:

@@ -31,6 +31,7 @@ from nacre.model.memory import (
     reverted,
 )
 from nacre.protocols import AnyChange, Backend, Change, Expected, Reader, TermChange, TermSet
+from nacre.protocols import own_batches as batches_of_connection
 
 log = logging.getLogger("nacre")
 
@@ -374,8 +375,8 @@ def in_effect(entries: Iterable[JournalEntry]) -> list[Operation]:
 
 
 def last_batches(engine: Engine, space: str, count: int, *, any_actor: bool = False) -> list[str]:
-    """The newest operations that can be undone: the engine's own, or those of anybody; those of an undo that was
-    interrupted before all others. Raises `UndoRefused`."""
+    """The newest operations that can be undone: the engine's own, and only those of the connection where that is known,
+    or those of anybody; those of an undo that was interrupted before all others. Raises `UndoRefused`."""
     if count < 1:
         raise InvalidInput(f"{count} operations cannot be undone; give 1 or more.")
     for undo in LongUndo.interrupted(engine.store, space):
@@ -387,7 +388,9 @@ def last_batches(engine: Engine, space: str, count: int, *, any_actor: bool = Fa
         if any_actor:
             batches = reversible(in_effect(entries), readable(entries), count)
         else:
-            batches = own_batches(engine, space, entries, count, complete=limit is None or len(entries) < limit)
+            known = batches_of_connection.get()
+            own = [each for each in entries if known is None or each.operation.batch in known]
+            batches = own_batches(engine, space, own, count, complete=limit is None or len(entries) < limit)
         if len(batches) == count or limit is None or len(entries) < limit:
             break
     if not batches:
@@ -403,6 +406,10 @@ def nothing_left(engine: Engine, space: str, *, any_actor: bool) -> UndoRefused:
         return UndoRefused("Nothing has been done in this space yet, so there is nothing to undo.")
     if any_actor:
         return UndoRefused("There is nothing to undo in this space.")
+    if batches_of_connection.get() is not None:
+        return UndoRefused(
+            "Nothing that was done in this session is left to undo; `nacre journal` lists what was done."
+        )
     return UndoRefused(
         f"Nothing done by {ACTOR_NAMES.get(engine.actor, repr(engine.actor))} is left to undo in this space; name the "
         "operation that you mean (`nacre journal` lists them), or undo the last one of anybody with `--any`."

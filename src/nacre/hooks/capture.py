@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from hashlib import blake2b
 from itertools import chain, islice
 from pathlib import Path
@@ -21,6 +21,7 @@ from nacre.hooks.channel import log_line
 from nacre.model import Conflict, Memory
 from nacre.model.journal import READ_POSITION
 from nacre.model.memory import Json
+from nacre.model.review import newer_first
 from nacre.recall.turns import announced_changes, is_users_statement
 from nacre.transfer.ingest import conversations
 from nacre.transfer.ingest.ingest import draft_item, store_new, was_ever_stored
@@ -227,8 +228,8 @@ def position_at(store: MemoryStore, transcript: Path, offset: int, turns: int, p
 
 def note_changes(store: MemoryStore, turns: Sequence[Memory], until: float | None) -> None:
     """Compares the changes that the user announces with notes and the user's earlier turns: «we no longer deploy there»
-    must not stay behind what it changes. Only what is sure is noted, since people also think aloud. Without the model,
-    or without time, nothing is compared."""
+    must not stay behind what it changes, nor behind what says the same as that. Only what is sure is noted, since
+    people also think aloud. Without the model, or without time, nothing is compared."""
     if store.settings.on_conflict == "ignore" or not store.embedder.ready:
         return
     changes: list[Conflict] = []
@@ -236,8 +237,20 @@ def note_changes(store: MemoryStore, turns: Sequence[Memory], until: float | Non
         if until is not None and time.monotonic() >= until:
             break
         changes += [each for each in store.find_conflicts(turn.id) if is_change(each, turn)]
+    known = {(each.a.id, each.b.id) for each in changes}
+    for change in tuple(changes):
+        if until is None or time.monotonic() < until:
+            changes += [each for each in passed_on(store, change) if (each.a.id, each.b.id) not in known]
     if changes:
         store.note_conflicts(changes, why="capture")
+
+
+def passed_on(store: MemoryStore, change: Conflict) -> list[Conflict]:
+    """The change for what says the same as its older side: a note may be too far from the turn in its words."""
+    of_older = store.find_conflicts(change.b.id)
+    same = [(each, each.other(change.b.id)) for each in of_older if each.kind == "duplicate"]
+    conflicts = (replace(change, b=other, similarity=each.similarity, words=("", "")) for each, other in same)
+    return [each for each in conflicts if newer_first(each.a, each.b)[0] is each.a and is_change(each, change.a)]
 
 
 def is_change(conflict: Conflict, turn: Memory) -> bool:

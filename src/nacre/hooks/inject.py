@@ -6,20 +6,22 @@ What a session was given, and how many tokens each day cost, is saved in the sto
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 from nacre.hooks.request import EVENTS, Request
-from nacre.model import Filter, Hit, Memory, Pack, Query, Recollection
+from nacre.model import Filter, Hit, Link, Memory, Pack, Query, Recollection
 from nacre.model.instants import DAY, day
-from nacre.model.memory import Json
+from nacre.model.memory import CONFLICTS, SUSPICION, Json
+from nacre.model.recollection import conflicting_pairs
 from nacre.models.background import BackgroundEmbedder
 from nacre.protocols import Reader, TermSet
 from nacre.recall.gather import understand
 from nacre.recall.pack import pack, without_copies
+from nacre.recall.requests import names_something
 from nacre.recall.turns import informative
 from nacre.recall.versions import newer_first
 from nacre.recall_options import valid_at_filter
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 KIND = "injected"
 DAY_KIND = "injected by day"
 DAYS_KEPT = 90
+LOST_AT = "lost"  # when the client lost what was said and given before
 ACTOR = "hook"
 SESSION_DAYS = 14.0  # after so long without use a session starts again
 MOST = 1_000  # memories of a session; in a longer one the first ones may be given again
@@ -66,9 +69,10 @@ class Injected:
             }  # fmt: skip
             changes = [TermSet(kind, today, counted)]
             if self.session:
-                ids: dict[str, Json] = {**ids_of(reader.term(self._kind(), self.session)), **new}
+                term = reader.term(self._kind(), self.session) or {}
+                ids: dict[str, Json] = {**ids_of(term), **new}
                 newest = dict(list(ids.items())[-MOST:])
-                changes.append(TermSet(self._kind(), self.session, {"at": self.store.now(), "ids": newest}))
+                changes.append(TermSet(self._kind(), self.session, {**term, "at": self.store.now(), "ids": newest}))
             return changes
 
         self.store.acting_as(ACTOR).write(None, plan)
@@ -76,9 +80,19 @@ class Injected:
             self._remove_old()
 
     def forget(self) -> None:
-        """The client has lost what it was given, by a summary or a fresh start."""
-        if self.store.can_edit_vocabulary and self.store.backend.term(self._kind(), self.session) is not None:
-            self.store.backend.commit([TermSet(self._kind(), self.session, None)])
+        """The client has lost what it was given and what was said, by a summary or a fresh start."""
+        if self.session and self.store.can_edit_vocabulary:
+            now = self.store.now()
+            self.store.backend.commit([TermSet(self._kind(), self.session, {"at": now, "ids": {}, LOST_AT: now})])
+
+    def without_seen_turns(self) -> Filter:
+        """Leaves out the turns of the session that the client sees anyway."""
+        term = self.store.backend.term(self._kind(), self.session) if self.session else None
+        lost_at = (term or {}).get(LOST_AT)
+        if not isinstance(lost_at, int | float):
+            return Filter.where(session__ne=self.session or None)
+        seen = self.store.iterate(where=Filter.where(session=self.session, occurred_at__ge=float(lost_at)))
+        return Filter.where(id__not_in=[turn.id for turn in seen])
 
     def _remove_old(self) -> None:
         """Sessions and days. By the first injection of a day: not every client says when a session starts or ends."""
@@ -147,7 +161,8 @@ SESSION_IMPORTANCE = 0.7  # a session starts with memories that are pinned or at
 SESSION_TYPES = ("semantic", "procedural", "feedback", "prospective", "lesson")
 MOST_AT_START = 50
 LONGEST_TEXT = 600  # characters of one memory: a long turn must not take the room of four others
-LINES, TOKENS = 5, 500  # at most 5 memories for a budget of up to 500 tokens, and in proportion for a larger one
+# A prompt gets at most 5 memories for a budget of up to 500 tokens, and in proportion for a larger one.
+LINES, TOKENS = 5, 500
 LOST = ("clear", "compact")  # the sources of a session start after which the client has lost what it was given
 
 
@@ -168,7 +183,7 @@ def for_prompt(store: MemoryStore, request: Request) -> Pack | None:
     wanted = frozenset(question.terms)
     # "Why?" and "really?" name nothing.
     fewest = 1 if len(prompt.split()) > 1 and is_question(prompt) else FEWEST_WORDS
-    if prompt.lstrip().startswith("/") or len(wanted) < fewest:
+    if prompt.lstrip().startswith("/") or len(wanted) < fewest or not names_something(prompt):
         return None
     embedder = store.embedder  # asked before the recall: the model may finish loading meanwhile
     by_meaning = embedder.wait() if isinstance(embedder, BackgroundEmbedder) else embedder.ready
@@ -179,12 +194,12 @@ def for_prompt(store: MemoryStore, request: Request) -> Pack | None:
         RELEVANT,
         touch=False,
         min_trust=max(TRUSTED, settings.min_trust),
-        # The client sees the turns of its own session anyway.
-        where=Filter.where(session__ne=request.session or None),
+        where=injected.without_seen_turns(),
     )
     likely = (hit for hit in recalled.likely if recalled.calibrated or hit.relevance >= UNMEASURED)
-    hits = informative(hit for hit in likely if by_meaning or shares(hit.memory, wanted))
-    return packed(store, [shortened(hit, question.wanted_stems) for hit in hits], injected)
+    hits = informative(with_newer_sides(store, [hit for hit in likely if by_meaning or shares(hit.memory, wanted)]))
+    most = max(LINES, LINES * int(settings.hook_inject) // TOKENS)
+    return packed(store, [shortened(hit, question.wanted_stems) for hit in hits], injected, most)
 
 
 def for_session(store: MemoryStore, request: Request) -> Pack | None:
@@ -197,23 +212,64 @@ def for_session(store: MemoryStore, request: Request) -> Pack | None:
         store.list_recent, MOST_AT_START, order="importance", min_trust=max(TRUSTED, store.settings.min_trust)
     )
     pinned = strongest(where=Filter.where(pinned=True) & where)
+    about_user = strongest(where=Filter.where(type="feedback", space=store.personal_space) & where)
     important = strongest(where=where, min_importance=SESSION_IMPORTANCE)
-    memories = {memory.id: memory for memory in (*pinned, *important)}
+    ordered = sorted((*about_user, *important), key=lambda memory: -memory.importance)
+    memories = {memory.id: memory for memory in (*pinned, *ordered)}
     two = store.beside is not None
     hits = [Hit(store.clean(each), each.importance, space=each.space if two else "") for each in memories.values()]
-    return packed(store, [shortened(hit, frozenset()) for hit in newer_first(hits)], injected)
+    current = newer_first(with_newer_sides(store, hits))
+    return packed(store, [shortened(hit, frozenset()) for hit in current], injected)
 
 
-def packed(store: MemoryStore, hits: Iterable[Hit], injected: Injected) -> Pack | None:
+def with_newer_sides(store: MemoryStore, hits: Sequence[Hit]) -> list[Hit]:
+    """With the newer side of every sure conflict just before the older one, also where it is a turn that is no hit
+    itself: what has changed is not given as if it still held."""
+    now, least = store.now(), max(TRUSTED, store.settings.min_trust)
+    where = Filter.live(now) & valid_at_filter(now, now) & Filter.where(trust__ge=least)
+    known = {hit.memory.id for hit in hits}
+    ordered, added = list(hits), list(hits)
+    while added:  # what is newer may have changed since, too
+        newer_ones: dict[str, Hit] = {}
+        others = [each for each in conflicting(store, [hit.memory for hit in added]) if where.admits(each)]
+        by_id = {each.id: each for each in others}
+        pairs = conflicting_pairs([*(hit.memory for hit in ordered), *others])
+        for (newer, older), link in pairs.items():
+            place = next((i for i, hit in enumerate(ordered) if hit.memory.id == older), None)
+            if newer in known or place is None or not is_sure(link) or SUSPICION in by_id[newer].metadata:
+                continue
+            newer_ones[newer] = replace(ordered[place], memory=store.clean(by_id[newer]), was=None, conflicts=())
+            ordered.insert(place, newer_ones[newer])
+            known.add(newer)
+        added = list(newer_ones.values())
+    return ordered
+
+
+def conflicting(store: MemoryStore, memories: Sequence[Memory]) -> list[Memory]:
+    """The other sides of their noted conflicts, whichever side holds the link."""
+    ids = {link.to for memory in memories for link in memory.links if link.rel == CONFLICTS}
+    for space in {memory.space for memory in memories}:
+        own = [memory.id for memory in memories if memory.space == space]
+        ids |= {edge.source for edge in store.backend.edges(space, into=own, rels=[CONFLICTS])}
+    return store.get_many(sorted(ids)) if ids else []
+
+
+def is_sure(link: Link) -> bool:
+    """A conflict that was linked by hand says nothing of it."""
+    return link.kind != "duplicate" and link.data.get("sure") is not False
+
+
+def packed(store: MemoryStore, hits: Iterable[Hit], injected: Injected, most: int | None = None) -> Pack | None:
     """None when nothing fits, or the session has all that does. Only packed memories count as used and as given.
 
     What was given takes its room first, so that a question that is repeated does not bring the next best ones.
     """
     budget = int(store.settings.hook_inject)
-    chosen = without_copies(hits)[: max(LINES, LINES * budget // TOKENS)]
+    distinct = without_copies(hits)
+    chosen = distinct[:most]
     result = pack(Recollection(tuple(chosen)), budget, header=HEADER, fence=True)
-    if repeated := {*injected.unchanged()}.intersection(result.ids()):
-        new = {*result.ids()} - repeated
+    new = without_outdated(distinct, {*result.ids()}.difference(injected.unchanged()))
+    if len(new) < len(result.items):
         left = tuple(hit for hit in chosen if hit.memory.id in new)
         result = pack(Recollection(left), budget, header=HEADER, fence=True)
     if not result.items:
@@ -221,6 +277,17 @@ def packed(store: MemoryStore, hits: Iterable[Hit], injected: Injected) -> Pack 
     store.touch(*result.ids())
     injected.add(store.get_many(result.ids()), result.used_tokens)
     return result
+
+
+def without_outdated(hits: Sequence[Hit], ids: Set[str]) -> set[str]:
+    """Of these ids of hits, without the older side of a sure conflict whose newer side is not among them: it would
+    stand there as if it still held."""
+    pairs = conflicting_pairs([hit.memory for hit in hits])
+    left = set(ids)
+    for newer, older in reversed([pair for pair, link in pairs.items() if is_sure(link)]):  # the newest first
+        if newer not in left:
+            left.discard(older)
+    return left
 
 
 def shares(memory: Memory, wanted: frozenset[str]) -> bool:

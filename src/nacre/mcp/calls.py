@@ -26,7 +26,7 @@ from nacre.mcp.store_provider import StoreProvider
 from nacre.mcp.tool import Answer, Profile, Tool, ToolResult, ToolSession, without_commands
 from nacre.model.fence import escaped, json_line
 from nacre.model.memory import Json
-from nacre.protocols import LanguageModel, Progress, is_cancelled
+from nacre.protocols import LanguageModel, Progress, is_cancelled, own_batches
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
@@ -160,6 +160,7 @@ def argument_errors(name: str, error: ValidationError) -> str:
 
 
 def run(tool: Tool, provider: StoreProvider, context: Context, arguments: Mapping[str, Any]) -> ToolResult:
+    own_batches.set(provider.batches)
     session = ToolSession(provider.store(client_of(context)), progress_reporter(context), client_model(context))
     result = tool.run(session, **arguments)
     if tool.effect != "reads":

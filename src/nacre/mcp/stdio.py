@@ -285,6 +285,7 @@ GRACE_SECONDS = 0.5  # for closing the store, once every request is answered
 def serve_stdio(server: Server[Any], provider: StoreProvider, parent: int) -> NoReturn:
     """`parent` is the process that started this one, read early: it may be gone by now."""
     pending = PendingRequests()
+    provider.batches = set()
     # In its own thread: it must see the end even while the loop is busy or a sibling process holds the pipe open.
     threading.Thread(target=wait_for_end, args=(private_copy(0), parent, pending), daemon=True).start()
     try:

@@ -59,6 +59,7 @@ class StoreProvider:
         self._preparing: threading.Timer | None = None
         self._closed = False
         self.embedder: BackgroundEmbedder | None = None
+        self.batches: set[str] | None = None  # what its client has done, where it serves one alone
 
     def store(self, client: str = "") -> MemoryStore:
         return self.opened().as_actor(actor_of(client))

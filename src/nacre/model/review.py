@@ -36,6 +36,7 @@ REASONS = {
     "similarity": "they are much alike",
     "custom_fn": "your own rule says so",
     "language_model": "the language model says so",
+    "replaced": "what says about the same was replaced",
 }
 
 

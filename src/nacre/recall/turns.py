@@ -7,35 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 from nacre.model import Hit, Memory
 from nacre.model.recollection import conflicting_pairs
+from nacre.recall.requests import only_reports, only_requests
 from nacre.remember.suggest import appraise
-from nacre.text.tokens import content_stems, only_asks, sentences
+from nacre.text.tokens import content_stems, only_asks
 
 USER, TOOL = "user", "tool"
 PASSING = 0.45  # a turn below this importance by its words: a question, an acknowledgement, a step
-# A request for one piece of work says what was wanted then, not what is so.
-POLITE = "please|now|then|next|also|and|so|ok(?:ay)?|great|thanks|good|yes|let'?s|(?:can|could|would|will) you"
-WORK = (
-    "add|adjust|analy[sz]e|apply|build|change|check|clean|commit|compare|continue|convert|copy|create|debug|delete|"
-    "deploy|describe|document|download|draft|edit|execute|explain|extend|extract|fetch|find|fix|format|generate|"
-    "give|go|help|implement|improve|insert|inspect|install|investigate|list|look|make|merge|move|open|optimi[sz]e|"
-    "prepare|print|pull|push|read|rebase|refactor|remove|rename|replace|repeat|rerun|research|restart|retry|revert|"
-    "review|rewrite|run|search|send|set up|show|simplify|sketch|sort|split|start|stop|suggest|summari[sz]e|tell|test|"
-    "translate|try|undo|update|upgrade|verify|write"
-)
-LEAD = re.compile(rf"(?:(?:{POLITE})[\s,]+)*", re.IGNORECASE)
-REQUEST = re.compile(rf"(?:{WORK})\b", re.IGNORECASE)
-# These begin like one and state something: «test server is now hera», «update: we moved», «explain it, I am new here».
-STATES = re.compile(
-    r"^\w+(?:\s+of\b|,|(?:\s+\w+){0,2}:)"
-    r"|\b(?:is|are|was|were|has|have|had|will|must|should|may|isn't|aren't|don't|can't|i|we)\b",
-    re.IGNORECASE,
-)
-# One for all time is a rule: «run the tests before every commit».
-RULE = re.compile(
-    r"\b(?:always|never|from now on|whenever|every|each|any ?more|by default|make sure|stop \w+ing|instead of"
-    r"|rather than|in (?:this|our|the) (?:repo|repository|project|code|codebase|team))\b",
-    re.IGNORECASE,
-)
 # What the user does not know yet is no statement that an answer could repeat.
 DOUBT = re.compile(r"\?|\b(?:whether|if|or|not sure|unsure|think|guess|maybe|perhaps)\b", re.IGNORECASE)
 # Words of a change: most of what people say while they work is how it is just now.
@@ -56,25 +33,23 @@ ECHOED = 0.7  # of an answer's words, from which on it only repeats: «Noted: �
 
 
 def is_chatter(memory: Memory) -> bool:
-    """A turn that states nothing: what a tool printed, a question, a request, «ok, go on». It stays as context of its
-    session."""
+    """A turn that states nothing: what a tool printed, a question, a request, an answer that only says that it was
+    done, «ok, go on». It stays as context of its session."""
     if not memory.role:
         return False
     appraisal = appraise(memory.text)
     passing = appraisal.importance < PASSING and bool(appraisal.reasons)
+    asks = memory.role.lower() == USER and only_requests(memory.text)
+    return passing or asks or is_no_statement(memory)
+
+
+def is_no_statement(memory: Memory) -> bool:
+    """A turn that certainly states nothing: a question, a request, what a tool printed, or an answer that only says
+    that it was done."""
     role = memory.role.lower()
-    return passing or role == TOOL or only_asks(memory.text) or (role == USER and only_requests(memory.text))
-
-
-def only_requests(text: str) -> bool:
-    """Whether every sentence asks for a piece of work."""
-    asked = [each[len(LEAD.match(each)[0]) :] for each in sentences(text)]  # type: ignore[index]
-    return all(REQUEST.match(each) and not (RULE.search(each) or STATES.search(each)) for each in asked)
-
-
-def asks_or_prints(memory: Memory) -> bool:
-    """A turn that is certainly no statement: a question, or what a tool printed."""
-    return bool(memory.role) and (memory.role.lower() == TOOL or only_asks(memory.text))
+    if not role or role == TOOL or only_asks(memory.text):
+        return bool(role)
+    return only_requests(memory.text, certainly=True) if role == USER else only_reports(memory.text)
 
 
 def informative(hits: Iterable[Hit], leave_out: Callable[[Memory], bool] = is_chatter) -> list[Hit]:

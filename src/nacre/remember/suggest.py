@@ -95,11 +95,18 @@ REQUEST = r"^(?:please|(?:can|could|would|will) you)\b"
 def appraise(text: str, *, type: str = "semantic", role: str = "") -> Appraisal:
     """The strongest sentence decides and a strong feeling adds a little; the role may set a ceiling."""
     default = by_type(type)
-    appraisals = [appraise_sentence(sentence) or default for sentence in sentences(text)] or [default]
+    appraisals = [at_least(default, appraise_sentence(sentence)) for sentence in sentences(text)] or [default]
     best = max(appraisals, key=lambda each: (each.importance, len(each.reasons)))
     mean = sum(each.importance for each in appraisals) / len(appraisals)
     importance = STRONGEST_SHARE * best.importance + (1 - STRONGEST_SHARE) * mean
     return limit_by_role(role, add_feeling(text, importance, best.reasons))
+
+
+def at_least(default: Appraisal, by_words: Appraisal | None) -> Appraisal:
+    """What the words say, but what states something is not below the value of a type such as feedback."""
+    if by_words is None or not DEFAULT <= by_words.importance < default.importance:
+        return by_words or default
+    return Appraisal(default.importance, (*by_words.reasons, *default.reasons))
 
 
 def sentences(text: str) -> list[str]:

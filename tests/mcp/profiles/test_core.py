@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import pytest
 
-from nacre.mcp.profiles.core import context, recall
+from nacre.mcp.profiles.core import context, recall, review
 from nacre.mcp.tool import ToolSession
 from nacre.memory_store import MemoryStore
 from nacre.model import Hit, Recollection
@@ -150,6 +150,35 @@ def test_what_is_forgotten_is_gone_and_comes_back_with_undo(agent: Agent) -> Non
     assert "all were in the trash" in agent.told("forget", ids=[id, id])
     assert agent.ok("history", undo="last")["undone"] == [id]
     assert agent.ok("recall", query="customs shed red door", k=1)["memories"][0]["id"] == id
+
+
+def test_the_last_operation_is_the_last_of_the_connection_and_what_was_taken_back_is_quoted(
+    agent: Agent, place: Path
+) -> None:
+    own = agent.ok("remember", text="The pilot boat is called Egret")["id"]
+    with stdio_agent(place / "store.db", place) as second:
+        assert "left to undo" in second.refused("history", undo="last")
+        other = second.ok("remember", text="The pilot boat has two engines")["id"]
+        told = agent.told("history", undo="last")
+        assert told.startswith(f"Undone, of: {own[:8]}.") and "pilot boat is called Egret" in told and "gone" in told
+        assert "<memories>" in told
+        assert second.ok("recall", query="How many engines has the pilot boat?", k=1)["memories"][0]["id"] == other
+        operation = second.ok("history", limit=3)["operations"]
+        back = next(each["operation"] for each in operation if each["what"] == "undo")
+        assert second.ok("history", undo=back)["undone"] == [own], "by its name anybody's can be undone"
+        assert agent.ok("history", undo="last")["undone"] == [own], "it holds again"
+
+
+def test_the_review_lists_each_memory_and_the_decisions_once(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "s.db", embedder="hashing") as store:
+        for hour in (18, 20, 22):
+            store.remember(f"The slipway gate closes at {hour}")
+        items = store.review()
+        text = review(ToolSession(store, lambda *_: None)).text
+        assert len(items) == 3 and text.count("not_a_conflict") == 1 and text.count("gate closes at 18 [") == 1
+        assert items[0].id not in text
+        shortened = text.split("- ")[1].split()[0]
+        assert ToolSession(store, lambda *_: None).store.decide(shortened, "newer")
 
 
 def test_links_are_made_and_taken_away(agent: Agent) -> None:

@@ -21,9 +21,9 @@ from nacre.mcp.records import (
 from nacre.mcp.tool import Answer, ToolSession, read_profile
 from nacre.model.fence import escaped, fenced
 from nacre.model.instants import iso
-from nacre.model.journal import JournalEntry
+from nacre.model.journal import MEMORY, JournalEntry
 from nacre.model.memory import SUSPICION, Json, Memory, short_id, without_none
-from nacre.model.review import Outcome, RememberResult
+from nacre.model.review import Outcome, RememberResult, ReviewItem
 from nacre.settings import without_password
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from nacre.recall_options import Scope
 
 NOTHING = "Nothing relevant is remembered."
+NOTHING_WAITS = "Nothing waits for a decision."
 NEAREST = "Nothing that is remembered fits. The nearest, which probably does not answer:"
 OLDER = "It may conflict with these; settle it with `review`, or repeat with `replaces`:"
 NEWER = "It may conflict with these, which are newer; settle it with `review`:"
@@ -47,6 +48,7 @@ ABOUT_USER = (
 )
 FOR_REPETITIONS = 3  # times as many hits, where turns with the same words took places
 MOST = 100  # memories in one answer: about ten thousand tokens
+MOST_QUOTED = 10  # memories that an undo quotes
 SUGGESTED_BUDGET = 200  # tokens, of which a memory of usual length takes a quarter
 
 
@@ -184,24 +186,42 @@ def review(
         return Answer({"decided": done, "items": []}, f"Decided: {escaped(decision)}." if done else "Left as it is.")
     items = [each.cleaned(session.store.clean) for each in session.store.review(limit=bounded("limit", limit))]
     # The reason quotes the memories, so it is inside the fence with them.
-    lines = [f"- {escaped(each.id)} ({each.kind}; {', '.join(each.decisions)}) {escaped(each.why)}" for each in items]
+    lines = [f"- {escaped(short_item_id(each))} ({each.kind}) {escaped(each.why)}" for each in items]
     pairs = ((each.conflict.a, each.conflict.b) if each.conflict else (each.memory,) for each in items)
-    rendered = [line(memory) for pair in pairs for memory in pair if memory is not None]
-    text = fenced([*lines, *rendered]) if items else "Nothing waits for a decision."
-    return Answer({"items": [review_record(each) for each in items]}, text)
+    memories = {memory.id: memory for pair in pairs for memory in pair if memory is not None}
+    decisions = {each.kind: f"Decide a {each.kind}: {', '.join(each.decisions)}." for each in items}
+    text = "\n".join([*decisions.values(), fenced([*lines, *map(line, memories.values())])])
+    return Answer({"items": [review_record(each) for each in items]}, text if items else NOTHING_WAITS)
+
+
+def short_item_id(item: ReviewItem) -> str:
+    """The ids of memories are shortened as everywhere; an item of another kind has a name of its own."""
+    return ":".join(map(short_id, item.id.split(":"))) if item.memory is not None else item.id
 
 
 def history(session: ToolSession, id: str | None = None, undo: str | None = None, limit: int = 10) -> Answer:
     if undo:
-        return undone(session.store.undo(None if undo == "last" else undo))
+        return undone(session, session.store.undo(None if undo == "last" else undo))
     if id:
         return versions(session, session.id(id))
     return journal_answer(session.store.journal(limit=bounded("limit", limit)))
 
 
-def undone(entries: Iterable[JournalEntry]) -> Answer:
-    ids = list(dict.fromkeys(entry.memory_id for entry in entries))
-    return ids_answer("undone", ids, "Undone, of", "Nothing was undone.")
+def undone(session: ToolSession, entries: Iterable[JournalEntry]) -> Answer:
+    """With the memories as they are now, or as they were where they are gone."""
+    by_id = {entry.memory_id: entry for entry in entries}
+    answer = ids_answer("undone", list(by_id), "Undone, of", "Nothing was undone.")
+    changed = {id: entry for id, entry in by_id.items() if entry.kind == MEMORY}
+    stored = {memory.id: memory for memory in session.store.get_many(list(changed))}
+    lines = []
+    for id, entry in list(changed.items())[:MOST_QUOTED]:
+        state = "gone" if entry.after is None else "back" if entry.before is None else "as before"
+        memory = stored.get(id)
+        if memory is None and entry.before is not None and entry.after is None:
+            memory = Memory.from_dict({**entry.before, "id": id, "space": entry.space})
+        if memory is not None:
+            lines.append(line(session.store.clean(memory), state))
+    return replace(answer, text="\n".join([answer.text, fenced(lines)])) if lines else answer
 
 
 def versions(session: ToolSession, id: str) -> Answer:

@@ -159,7 +159,7 @@ def once(session: ToolSession, id: str) -> str:
 
 
 def undo(session: ToolSession, operation: str | None = None, last: int | None = None, why: str = "") -> Answer:
-    return core.undone(session.store.undo(operation, last=last, why=why))
+    return core.undone(session, session.store.undo(operation, last=last, why=why))
 
 
 def diff(session: ToolSession, since: str, until: str | None = None) -> Answer:

@@ -349,6 +349,7 @@ class MemoryStore(Closing):
         superseded with its copies, and gives it its noted conflicts and the type and tags that are not given; nothing
         is compared. A text that is stored already is not stored again: the stored memory counts a use and gets the new
         tags and source. A text that is given with `id` or `id_prefix` is always stored."""
+        handling = self._handling(on_conflict, contradiction_fn)
         old = None if replaces is None else self.get(replaces)
         kept = {} if old is None else {"type": old.type, "tags": old.tags}
         validated = self._check_fields({**kept, **fields, "text": text})
@@ -356,9 +357,9 @@ class MemoryStore(Closing):
         suggested = self._parts.suggester.fields(guarded)
         memory = mark_suspicious(self._build({**suggested, **guarded}), suspicion, trust_given="trust" in fields)
         if replaces is not None:
-            result = store_replacement(self._engine, memory, replaces, self._handling(None), explicit=fields)
+            result = store_replacement(self._engine, memory, replaces, handling, explicit=fields)
         else:
-            result = store_one(self._engine, memory, self._handling(on_conflict, contradiction_fn), explicit=fields)
+            result = store_one(self._engine, memory, handling, explicit=fields)
         self._parts.catch_up.start()
         return replace(result, notes=notes + result.notes)
 

@@ -644,11 +644,11 @@ class MemoryStore(Closing):
 
     def get(self, id: str, *, as_of: Instant | None = None, valid_at: Instant | None = None) -> Memory | None:
         """With `as_of`, as the store knew it then; with `valid_at`, the version that held then."""
-        _, reader = self._state(as_of)
+        now, reader = self._state(as_of)
         memory = next(iter(reader.get_many(self.space, [id])), None)
         if memory is None or valid_at is None:
             return memory
-        held, versions = valid_at_filter(valid_at, self._clock()), history.history(reader, self.space, id).versions
+        held, versions = valid_at_filter(valid_at, now), history.history(reader, self.space, id).versions
         return next((each for each in reversed(versions) if held.admits(each)), None)
 
     def get_many(self, ids: Sequence[str]) -> list[Memory]:
@@ -777,9 +777,10 @@ class MemoryStore(Closing):
         valid_at: Instant | None,
     ) -> Walk:
         now, reader = self._state(as_of)
-        where = Filter() if include_hidden else self._filter({"valid_at": valid_at}, now)
-        if valid_at is not None:
-            where &= valid_at_filter(valid_at, self._clock())
+        if not include_hidden:
+            where = self._filter({"valid_at": valid_at}, now)
+        else:
+            where = Filter() if valid_at is None else valid_at_filter(valid_at, now)
         return Walk(reader, self.space, direction, relation_list(rel), where)
 
     def edges(
@@ -877,8 +878,9 @@ class MemoryStore(Closing):
 
         With `as_of` as it was known then; with `valid_at` only the versions that held then. Raises `MemoryNotFound`.
         """
-        every = history.history(self._state(as_of)[1], self.space, id)
-        return every if valid_at is None else history.only_versions(every, valid_at_filter(valid_at, self._clock()))
+        now, reader = self._state(as_of)
+        every = history.history(reader, self.space, id)
+        return every if valid_at is None else history.only_versions(every, valid_at_filter(valid_at, now))
 
     def diff(self, earlier: Instant, later: Instant | None = None) -> Difference:
         """What the store knew at the later time, by default now, and not at the earlier one, and what changed."""

@@ -155,8 +155,7 @@ def status(cli: CliContext, form: Form) -> None:
         scheduler = scheduler_of(cli, store)
         holder = scheduler.lease.holder()
         lines = [
-            JobLine(job.name, space, scheduler.every.get(job.name), history, scheduler.next_at(job, history))
-            for job, space, history in scheduler.histories()
+            JobLine(each.job.name, each.space, each.every, each.history, each.next_at) for each in scheduler.states()
         ]
     lease = holder and {"pid": holder.process.pid, "host": holder.process.host, "until": iso(holder.until)}
     print_lines(lines, {"pid": process and process.pid, "lease": lease}, now, form)

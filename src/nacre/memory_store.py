@@ -584,12 +584,8 @@ class MemoryStore(Closing):
             reranker=self._parts.reranker if rerank else None,
             answer_model=self._parts.answer_model if rerank else None,
         )
-        ids = [hit.memory.id for hit in used_hits(recollection, wanted.strategy)] if touch and as_of is None else []
-        if ids:
-            self._store.touch(self.space, ids, now)
-            if wanted.expand is not None:
-                followed = reader.edges(self.space, out_of=ids, into=ids, rels=wanted.expand.rels)
-                self._store.walked(self.space, followed)
+        if touch and as_of is None:
+            self._count_uses(used_hits(recollection, wanted.strategy))
         self._parts.catch_up.start()
         return clean_recollection(recollection, self._guard.before_read)
 
@@ -618,9 +614,21 @@ class MemoryStore(Closing):
         if options.get("min_relevance") is None and (options.get("strategy") or "auto") in OWN_STRATEGIES:
             recalled = without_padding(recalled)
         packed = pack(recalled, token_budget, header=header, token_counter=token_counter, fence=fence)
-        if packed.items and options.get("as_of") is None:
-            self.touch(*packed.ids())
+        if options.get("as_of") is None:
+            ids = set(packed.ids())
+            self._count_uses(hit for hit in recalled if hit.memory.id in ids)
         return packed
+
+    def _count_uses(self, hits: Iterable[Hit]) -> None:
+        """Of hits, in whichever space they are, and of the links that led to some of them."""
+        used = list(hits)
+        for store in filter(None, (self, self.beside)):
+            own = [hit for hit in used if hit.memory.space == store.space]
+            followed = [hit.via for hit in own if hit.via is not None]
+            if own:
+                store._store.touch(store.space, [hit.memory.id for hit in own], self._clock())
+            if followed:
+                store._store.walked(store.space, followed)
 
     def touch(self, *ids: str) -> None:
         """Counts a use of each, as a recall does by itself. Not journaled."""

@@ -84,7 +84,7 @@ def recall(
     check_query(query)
     question, sources = understand(query), Sources(space, store, embedder, *calibration_of(embedder.identity, measured))
     if not question.text:
-        if query.strategy == "auto":
+        if question.is_own:
             raise InvalidInput("The question is empty; say what to look for.")
         return Recollection()  # so answer the systems whose formulas the other strategies are
     if not question.terms and not WORD.search(question.text):  # an emoji is searched for, a question mark is not

@@ -131,7 +131,7 @@ def stop(cli: CliContext, timeout: float) -> None:
     places = places_of(cli)
     process = daemon.running(places.pid)
     if process is None:
-        daemon.remove_pid(places.pid)
+        daemon.remove_stale_pid(places.pid)
         raise NotFound("no maintenance runs for this store.")
     if not process.here:
         raise Refused(f"the maintenance runs on another machine ({process.host}); stop it there.")

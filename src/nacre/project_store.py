@@ -479,19 +479,19 @@ def merged(
         hit if hit.score == score else replace(hit, score=score) for hit, score in zip(hits, scores, strict=True)
     )
     nearest = max(filter(None, (own.nearest, other.nearest)), key=lambda hit: hit.relevance, default=None)
-    shown = falling if spec is None else with_linked(falling, (*own, *other), spec)
-    return Recollection(shown, notes, (), calibrated, None if hits else nearest)
+    expanded = falling if spec is None else with_linked(falling, (*own, *other), spec)
+    return Recollection(expanded, notes, (), calibrated, None if hits else nearest)
 
 
-def with_linked(shown: Sequence[Hit], found: Iterable[Hit], spec: ExpandSpec) -> tuple[Hit, ...]:
-    """With those of all that was found that links from the shown hits lead to."""
+def with_linked(best: Sequence[Hit], hits: Iterable[Hit], spec: ExpandSpec) -> tuple[Hit, ...]:
+    """The best, with those of all hits that links from them lead to."""
     from nacre.recall.recall import expand  # slow to import, and seldom asked for
 
-    by_id = {hit.memory.id: hit for hit in found}
-    expanded = expand(shown, spec, lambda ids: [by_id[id].memory for id in dict.fromkeys(ids) if id in by_id])
-    linked = expanded[len(shown) :]
+    by_id = {hit.memory.id: hit for hit in hits}
+    expanded = expand(best, spec, lambda ids: [by_id[id].memory for id in dict.fromkeys(ids) if id in by_id])
+    linked = expanded[len(best) :]
     own = [by_id[hit.memory.id] for hit in linked]
-    return (*shown, *(replace(hit, space=one.space, context=one.context) for hit, one in zip(linked, own, strict=True)))
+    return (*best, *(replace(hit, space=one.space, context=one.context) for hit, one in zip(linked, own, strict=True)))
 
 
 class Ranked(NamedTuple):

@@ -222,9 +222,9 @@ def effective_from(memory: Memory) -> float:
     return memory.happened_at if memory.valid_until is None else min(memory.happened_at, memory.valid_until)
 
 
-def linked_from(shown: Iterable[Hit], hits: Iterable[Hit]) -> list[Hit]:
-    """Those of the hits that links from the shown ones led to, in one hop or several."""
-    ids, linked = {hit.memory.id for hit in shown}, []
+def linked_from(some: Iterable[Hit], hits: Iterable[Hit]) -> list[Hit]:
+    """Those of the hits that links from some of them led to, in one hop or several."""
+    ids, linked = {hit.memory.id for hit in some}, []
     for hit in hits:
         if hit.via is not None and hit.via.source in ids:
             ids.add(hit.memory.id)

@@ -30,6 +30,31 @@ def test_a_folder_gets_a_file_of_its_own_and_the_home_is_understood(tmp_path: Pa
     assert store_file("~/x.db") == elsewhere / "x.db"
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [{"on_conflict": "bogus"}, {"embedder": "nope"}, {"reranker": object()}],
+    ids=lambda wrong: next(iter(wrong)),
+)
+def test_what_is_refused_makes_no_store(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput):
+        MemoryStore(tmp_path / "s.db", **wrong)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_that_cannot_be_used_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[SQLiteBackend] = []
+    close = SQLiteBackend.close
+
+    def noting(backend: SQLiteBackend) -> None:
+        closed.append(backend)
+        close(backend)
+
+    monkeypatch.setattr(SQLiteBackend, "close", noting)
+    with pytest.raises(InvalidInput):
+        MemoryStore(tmp_path / "s.db", space="..", embedder="hashing")
+    assert len(closed) == 1
+
+
 @pytest.mark.parametrize("path", ["a\0.db", Path("a\0.db")])
 def test_a_path_with_a_null_character_is_refused_with_the_remedy(path: Path | str) -> None:
     with pytest.raises(InvalidInput, match="null character; remove it"):

@@ -470,14 +470,32 @@ def open_parts(
     from nacre.engine.engine import Engine
     from nacre.engine.indexing import BackgroundCatchUp
 
+    made = embedder_from(embedder, settings)  # what is refused without a store makes none
+    policy_of(settings, options)
+    reranker_of(settings, options)
     opened = open_backend(place, settings)
     check_complete(opened, place)
-    chosen = checked(embedder_from(embedder, settings), opened)
-    chosen.follow_store(lambda: opened.embedder().name)
-    engine = Engine(opened, chosen, options.clock)
-    return build_parts(
-        options, opened, chosen, BackgroundCatchUp(engine, partial(compare_late, options, engine)), space
-    )
+    try:
+        chosen = checked(made, opened)
+        chosen.follow_store(lambda: opened.embedder().name)
+        engine = Engine(opened, chosen, options.clock)
+        return build_parts(
+            options, opened, chosen, BackgroundCatchUp(engine, partial(compare_late, options, engine)), space
+        )
+    except BaseException:
+        opened.close()
+        raise
+
+
+def policy_of(settings: Settings, options: StoreOptions) -> str:
+    """Raises `UnknownName`."""
+    from nacre.engine.remember import check_policy
+
+    return check_policy(settings.on_conflict if options.on_conflict is None else options.on_conflict)
+
+
+def reranker_of(settings: Settings, options: StoreOptions) -> Reranker | None:
+    return make_reranker(settings) if options.reranker is None else checked_reranker(options.reranker)
 
 
 def compare_late(options: StoreOptions, engine: Engine, memory: Memory) -> None:
@@ -513,7 +531,6 @@ def build_parts(
     options: StoreOptions, opened: Backend, embedder: CheckedEmbedder, catch_up: BackgroundCatchUp, space: str
 ) -> StoreParts:
     from nacre.engine import Engine
-    from nacre.engine.remember import check_policy
 
     refused = space in PATH_DOTS or is_look_alike(space)
     if refused and space not in opened.spaces():  # one that is there stays readable, and can be renamed
@@ -537,9 +554,9 @@ def build_parts(
         guard=guard,
         suggester=make_suggester(settings),
         engine=Engine(backend, embedder, options.clock, actor, mirror, guard.words),
-        reranker=make_reranker(settings) if options.reranker is None else checked_reranker(options.reranker),
+        reranker=reranker_of(settings, options),
         answer_model=make_answer_model(settings, embedder.inner),
-        policy=check_policy(settings.on_conflict if options.on_conflict is None else options.on_conflict),
+        policy=policy_of(settings, options),
         conflict_model=make_conflict_model(settings),
         second_judge=make_second_judge(settings),
         strict_links=settings.strict_links if options.strict_links is None else options.strict_links,

@@ -350,6 +350,7 @@ class MemoryStore(Closing):
         `note` and `supersede` its other conflicts are noted, and what says about the same as the old one is outdated. A
         text that is stored already is not stored again: the stored memory counts a use and gets the new tags and
         source. A text that is given with `id` or `id_prefix` is always stored."""
+        handling = self._handling(on_conflict, contradiction_fn)
         old = None if replaces is None else self.get(replaces)
         kept = {} if old is None else {"type": old.type, "tags": old.tags}
         validated = self._check_fields({**kept, **fields, "text": text})
@@ -357,9 +358,9 @@ class MemoryStore(Closing):
         suggested = self._parts.suggester.fields(guarded)
         memory = mark_suspicious(self._build({**suggested, **guarded}), suspicion, trust_given="trust" in fields)
         if replaces is not None:
-            result = store_replacement(self._engine, memory, replaces, self._handling(None), explicit=fields)
+            result = store_replacement(self._engine, memory, replaces, handling, explicit=fields)
         else:
-            result = store_one(self._engine, memory, self._handling(on_conflict, contradiction_fn), explicit=fields)
+            result = store_one(self._engine, memory, handling, explicit=fields)
         self._parts.catch_up.start()
         return replace(result, notes=notes + result.notes)
 
@@ -584,12 +585,8 @@ class MemoryStore(Closing):
             reranker=self._parts.reranker if rerank else None,
             answer_model=self._parts.answer_model if rerank else None,
         )
-        ids = [hit.memory.id for hit in used_hits(recollection, wanted.strategy)] if touch and as_of is None else []
-        if ids:
-            self._store.touch(self.space, ids, now)
-            if wanted.expand is not None:
-                followed = reader.edges(self.space, out_of=ids, into=ids, rels=wanted.expand.rels)
-                self._store.walked(self.space, followed)
+        if touch and as_of is None:
+            self._count_uses(used_hits(recollection, wanted.strategy))
         self._parts.catch_up.start()
         return clean_recollection(recollection, self._guard.before_read)
 
@@ -618,9 +615,21 @@ class MemoryStore(Closing):
         if options.get("min_relevance") is None and (options.get("strategy") or "auto") in OWN_STRATEGIES:
             recalled = without_padding(recalled)
         packed = pack(recalled, token_budget, header=header, token_counter=token_counter, fence=fence)
-        if packed.items and options.get("as_of") is None:
-            self.touch(*packed.ids())
+        if options.get("as_of") is None:
+            ids = set(packed.ids())
+            self._count_uses(hit for hit in recalled if hit.memory.id in ids)
         return packed
+
+    def _count_uses(self, hits: Iterable[Hit]) -> None:
+        """Of hits, in whichever space they are, and of the links that led to some of them."""
+        used = list(hits)
+        for store in filter(None, (self, self.beside)):
+            own = [hit for hit in used if hit.memory.space == store.space]
+            followed = [hit.via for hit in own if hit.via is not None]
+            if own:
+                store._store.touch(store.space, [hit.memory.id for hit in own], self._clock())
+            if followed:
+                store._store.walked(store.space, followed)
 
     def touch(self, *ids: str) -> None:
         """Counts a use of each, as a recall does by itself. Not journaled."""
@@ -644,11 +653,11 @@ class MemoryStore(Closing):
 
     def get(self, id: str, *, as_of: Instant | None = None, valid_at: Instant | None = None) -> Memory | None:
         """With `as_of`, as the store knew it then; with `valid_at`, the version that held then."""
-        _, reader = self._state(as_of)
+        now, reader = self._state(as_of)
         memory = next(iter(reader.get_many(self.space, [id])), None)
         if memory is None or valid_at is None:
             return memory
-        held, versions = valid_at_filter(valid_at, self._clock()), history.history(reader, self.space, id).versions
+        held, versions = valid_at_filter(valid_at, now), history.history(reader, self.space, id).versions
         return next((each for each in reversed(versions) if held.admits(each)), None)
 
     def get_many(self, ids: Sequence[str]) -> list[Memory]:
@@ -777,9 +786,10 @@ class MemoryStore(Closing):
         valid_at: Instant | None,
     ) -> Walk:
         now, reader = self._state(as_of)
-        where = Filter() if include_hidden else self._filter({"valid_at": valid_at}, now)
-        if valid_at is not None:
-            where &= valid_at_filter(valid_at, self._clock())
+        if not include_hidden:
+            where = self._filter({"valid_at": valid_at}, now)
+        else:
+            where = Filter() if valid_at is None else valid_at_filter(valid_at, now)
         return Walk(reader, self.space, direction, relation_list(rel), where)
 
     def edges(
@@ -877,8 +887,9 @@ class MemoryStore(Closing):
 
         With `as_of` as it was known then; with `valid_at` only the versions that held then. Raises `MemoryNotFound`.
         """
-        every = history.history(self._state(as_of)[1], self.space, id)
-        return every if valid_at is None else history.only_versions(every, valid_at_filter(valid_at, self._clock()))
+        now, reader = self._state(as_of)
+        every = history.history(reader, self.space, id)
+        return every if valid_at is None else history.only_versions(every, valid_at_filter(valid_at, now))
 
     def diff(self, earlier: Instant, later: Instant | None = None) -> Difference:
         """What the store knew at the later time, by default now, and not at the earlier one, and what changed."""

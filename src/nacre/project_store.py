@@ -9,13 +9,24 @@ from copy import copy
 from dataclasses import replace
 from functools import cache, wraps
 from inspect import Parameter, signature
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any, NamedTuple, Self, Unpack
 
 from nacre.engine.undo import last_batches
 from nacre.errors import AccessDenied, AmbiguousId, InvalidInput, MemoryNotFound, UndoRefused
 from nacre.memory_store import MemoryStore, used_hits
-from nacre.model import Difference, Filter, Graph, Hit, JournalEntry, Listing, Memory, Recollection, RememberResult
+from nacre.model import (
+    Difference,
+    ExpandSpec,
+    Filter,
+    Graph,
+    Hit,
+    JournalEntry,
+    Listing,
+    Memory,
+    Recollection,
+    RememberResult,
+)
 from nacre.model.graph import Entity
 from nacre.model.instants import Instant
 from nacre.model.journal import OperationStatus
@@ -151,9 +162,10 @@ class ProjectStore(MemoryStore):
             return self._with_unread(own if self.beside is None else named(own, self.space), filled)
         own = super().recall(query, k, touch=False, rerank=rerank, **options)
         other = self.beside.recall(query, k, touch=False, rerank=rerank, **options)
-        both = merged(named(own, self.space), named(other, self.beside.space), k, self._fits_time(query, options))
+        hits, fits_time = (named(own, self.space), named(other, self.beside.space)), self._fits_time(query, options)
+        both = merged(*hits, k, fits_time, options.get("expand"))
         if touch and options.get("as_of") is None:
-            self.touch(*(hit.memory.id for hit in used_hits(both, options.get("strategy") or "auto")))
+            self._count_uses(used_hits(both, options.get("strategy") or "auto"))
         return self._with_unread(both, filled)
 
     def _fits_time(self, query: str, options: RecallOptions) -> Callable[[Memory], float]:
@@ -443,24 +455,43 @@ def named(recalled: Recollection, space: str) -> Recollection:
     return replace(recalled, hits=tuple(map(name, recalled.hits)), sessions=sessions, nearest=nearest)
 
 
-def merged(own: Recollection, other: Recollection, k: int, fits_time: Callable[[Memory], float]) -> Recollection:
+def merged(
+    own: Recollection,
+    other: Recollection,
+    k: int,
+    fits_time: Callable[[Memory], float],
+    spec: ExpandSpec | None = None,
+) -> Recollection:
     """The best of both, by relevance and the time that was asked for, then by score. Each keeps its own order, which
     may follow more than relevance. Scores compare the hits of one space: those of the space that is less likely to
-    answer are reduced as much, and they fall from hit to hit."""
+    answer are reduced as much, and they fall from hit to hit. What links lead to comes after the best k,
+    as in one space."""
     notes, calibrated = tuple(dict.fromkeys((*own.notes, *other.notes))), own.calibrated and other.calibrated
     if own.sessions or other.sessions:
         best = sorted((*own.sessions, *other.sessions), key=lambda each: -max(hit.relevance for hit in each.hits))[:k]
         return Recollection(tuple(hit for each in best for hit in each.hits), notes, tuple(best), calibrated)
-    spaces = [ranked(each.hits, fits_time) for each in (own, other)]
+    spaces = [ranked([hit for hit in each if hit.via is None], fits_time) for each in (own, other)]
     most = max((hits[0].rank for hits in spaces if hits), default=0.0)
     both = heapq.merge(*(comparable(hits, most) for hits in spaces), key=lambda each: (-each.rank, -each.hit.score))
-    hits = [each.hit for each in both][: max(k, len(own) if not other else 0, len(other) if not own else 0)]
+    hits = [each.hit for each in islice(both, k)]
     scores = accumulate((hit.score for hit in hits), min)
     falling = tuple(
         hit if hit.score == score else replace(hit, score=score) for hit, score in zip(hits, scores, strict=True)
     )
     nearest = max(filter(None, (own.nearest, other.nearest)), key=lambda hit: hit.relevance, default=None)
-    return Recollection(falling, notes, (), calibrated, None if hits else nearest)
+    expanded = falling if spec is None else with_linked(falling, (*own, *other), spec)
+    return Recollection(expanded, notes, (), calibrated, None if hits else nearest)
+
+
+def with_linked(best: Sequence[Hit], hits: Iterable[Hit], spec: ExpandSpec) -> tuple[Hit, ...]:
+    """The best, with those of all hits that links from them lead to."""
+    from nacre.recall.recall import expand  # slow to import, and seldom asked for
+
+    by_id = {hit.memory.id: hit for hit in hits}
+    expanded = expand(best, spec, lambda ids: [by_id[id].memory for id in dict.fromkeys(ids) if id in by_id])
+    linked = expanded[len(best) :]
+    own = [by_id[hit.memory.id] for hit in linked]
+    return (*best, *(replace(hit, space=one.space, context=one.context) for hit, one in zip(linked, own, strict=True)))
 
 
 class Ranked(NamedTuple):

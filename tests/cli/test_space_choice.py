@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nacre import MemoryStore
-from nacre.model import Hit, Recollection
+from nacre.model import ExpandSpec, Hit, Recollection
 from nacre.models.embedders import Hashing
 from nacre.project import Project
 from nacre.project_store import ProjectStore, merged
@@ -316,6 +316,27 @@ def test_a_weak_hit_is_not_raised_above_a_fair_one_of_the_other_space() -> None:
     own = recalled("shop", ("first", 0.9, 0.01), ("second", 0.8, 0.3))
     both = merged(own, recalled("personal", ("fair", 0.7, 0.25)), 5, lambda _: 1.0)
     assert [hit.memory.id for hit in both] == ["fair", "first", "second"], "the order of a space is kept"
+
+
+def test_what_links_lead_to_comes_on_top_in_two_spaces_too_and_is_counted() -> None:
+    known = Settings(store=":memory:", embedder="hashing", space="shop")
+    with ProjectStore(settings=known).looking_into("personal") as store:
+        assert store.beside is not None
+        for place, rule in (
+            (store, "Run the linter before a commit."),
+            (store.beside, "I run the linter at a commit."),
+        ):
+            rule_id = place.remember(rule).id
+            for fruit in ("Oranges grow in Valencia.", "Lemons grow in Sicily."):
+                place.link(rule_id, place.remember(fruit).id, "refines")
+        for cap, added in ((5, 4), (3, 3), (0, 0)):
+            before = sum(edge.walks for edge in (*store.edges(), *store.beside.edges()))
+            hits = store.recall("linter commit", 2, expand=ExpandSpec(cap=cap))
+            assert ["linter" in hit.memory.text for hit in hits] == [True, True, *[False] * added]
+            assert sum(edge.walks for edge in (*store.edges(), *store.beside.edges())) == before + added
+        (alone,) = store.recall("linter commit", 1, expand=ExpandSpec(cap=0))
+        linked = store.recall("linter commit", 1, expand=ExpandSpec())[1:]
+        assert {hit.space for hit in linked} == {alone.space}, "not what links from hits lead to that are cut off"
 
 
 def test_what_happened_in_a_month_is_answered_from_that_month_in_both_spaces() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -391,3 +392,22 @@ def test_operations_are_the_same_however_many_entries_are_read_at_once(
     for size in (1, 2, 3):
         monkeypatch.setattr(history, "PAGE", size)
         assert store.operations(limit=100) == whole
+
+
+def test_as_of_a_time_words_for_a_time_count_from_there_in_every_call() -> None:
+    start = 1.7e9
+    now = [start]
+    with MemoryStore(":memory:", embedder="hashing", clock=lambda: now[0]) as store:
+        code = store.remember("The gate code is four.", valid_from=start - 3 * DAY, valid_until=start + 3 * DAY)
+        gate = store.remember("The garden has an iron gate.")
+        store.link(gate.id, code.id, "related")
+        known_at, now[0] = start + 60, start + 100 * DAY
+        for valid_at, held in (("yesterday", True), (start - DAY, True), ("5 days ago", False)):
+            times: dict[str, Any] = {"as_of": known_at, "valid_at": valid_at}
+            assert (store.get(code.id, **times) is not None) == held
+            assert (code.id in {each.id for each in store.list_recent(**times)}) == held
+            if held:
+                assert store.history(code.id, **times).versions
+            for hidden in (False, True):
+                assert (store.path(gate.id, code.id, include_hidden=hidden, **times) is not None) == held
+            assert bool(store.neighbors(gate.id, **times)) == held

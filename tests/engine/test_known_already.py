@@ -11,8 +11,9 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.access.capabilities import AgentCapabilities, ScopeLevel
+from nacre.engine import engine
 from nacre.engine.engine import Engine
-from nacre.errors import ConflictError
+from nacre.errors import ConflictError, StorageError
 from nacre.model import Link
 from tests.embedders import WordBag
 
@@ -163,6 +164,34 @@ def test_a_given_field_that_differs_is_not_lost(store: MemoryStore, fields: dict
     assert store.remember_result(TEXT, on_conflict=policy, anti_contexts=[], confidence=0.7).memory.id == first.id
 
 
+@pytest.mark.parametrize("again", [TEXT.lower(), f"{TEXT}."], ids=["capitals", "full stop"])
+def test_a_repetition_that_is_merged_brings_all_that_was_given_and_says_so(store: MemoryStore, again: str) -> None:
+    first, other = store.remember(TEXT, importance=0.5), store.remember("The ladder is in the cellar")
+    more: dict[str, Any] = {"tags": ["home"], "contexts": ["moving"], "entities": ["Ann"], "metadata": {"page": 7}}
+    more |= {"source": "letter", "pinned": True, "importance": 0.8, "links": [Link(other.id, "related")]}
+    result = store.remember_result(again, on_conflict="supersede", **more)
+    merged = result.memory
+    assert (result.action, merged.id, store.count()) == ("merged", first.id, 2)
+    assert (merged.tags, merged.contexts, merged.entities) == (("home",), ("moving",), ("Ann",))
+    assert (merged.source, merged.metadata["page"], merged.pinned) == ("letter", 7, True)
+    assert (round(merged.importance, 2), merged.access_count, len(merged.links)) == (0.85, 1, 1)
+    assert "metadata" in result.notes[-1] and "undo" in result.notes[-1]
+
+
+@pytest.mark.parametrize("again", [TEXT, f"{TEXT}."], ids=["the same text", "full stop"])
+@pytest.mark.parametrize(
+    "fields",
+    [{"anti_contexts": ["boat"]}, {"created_at": 5.0}, {"confidence": 0.3}, {"title": "Keys"}, {"id": "key"}],
+    ids=str,
+)
+def test_a_repetition_with_a_field_that_differs_is_not_merged(
+    store: MemoryStore, fields: dict[str, Any], again: str
+) -> None:
+    store.remember(TEXT, confidence=0.7)
+    other = store.remember_result(again, on_conflict="supersede", **fields)
+    assert (other.action, other.memory.text, store.count()) == ("stored", again, 2)
+
+
 @pytest.mark.parametrize("policy", ["note", "ignore"])
 def test_the_notes_say_what_a_known_text_got_and_what_it_did_not(store: MemoryStore, policy: str) -> None:
     store.remember(TEXT, importance=0.9)
@@ -268,6 +297,19 @@ def test_what_somebody_removes_or_changes_at_the_same_moment_is_stored_anew(
     again = store.remember_result(TEXT, on_conflict=policy)
     assert (again.action, again.memory.text) == ("stored", TEXT) and again.memory.id != "known"
     assert again.memory.id in {each.id for each in store.list_recent()}
+
+
+@pytest.mark.parametrize("replaces", [None, "known"])
+def test_who_is_overtaken_again_and_again_gives_up_with_an_error(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, replaces: str | None
+) -> None:
+    monkeypatch.setattr(engine, "ATTEMPTS", 3)
+    monkeypatch.setattr(engine, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(Engine, "change", lambda *_, **__: [])  # as where the known one has always just changed
+    known = store.remember(TEXT, id="known")
+    with pytest.raises(StorageError, match="3 times"):
+        store.remember(TEXT, replaces=replaces)
+    assert store.get("known") == known
 
 
 def test_a_wording_is_not_merged_into_what_somebody_removes_at_the_same_moment(

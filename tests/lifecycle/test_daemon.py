@@ -75,6 +75,18 @@ def test_the_file_of_a_dead_process_is_cleared_away(pid_file: Path) -> None:
     assert not pid_file.exists()
 
 
+def test_the_file_of_a_process_that_starts_meanwhile_stays(pid_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    daemon.write_pid(pid_file, Process(dead(), this_host(), "then"))
+
+    def starts_meanwhile(process: Process) -> bool:
+        daemon.write_pid(pid_file, this_process())
+        return process.born == "then"
+
+    monkeypatch.setattr(Process, "gone", property(starts_meanwhile))
+    daemon.remove_stale_pid(pid_file)
+    assert daemon.read_pid(pid_file) == this_process()
+
+
 def test_another_program_that_got_the_number_is_left_alone(
     pid_file: Path, sleeper: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:

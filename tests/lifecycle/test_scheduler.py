@@ -11,6 +11,8 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.errors import InvalidInput, UnknownName
+from nacre.files import file_lock
+from nacre.lifecycle import automatic_backup
 from nacre.lifecycle.decay import DecayEngine
 from nacre.lifecycle.jobs import JOBS
 from nacre.lifecycle.scheduler import Lease, MaintenanceScheduler, StoredHistories, TickResult, intervals
@@ -194,6 +196,7 @@ def test_a_backup_whose_maker_was_killed_before_it_could_note_it_is_not_made_aga
         scheduler = MaintenanceScheduler(store, settings)
         clock.at += 60
         assert "backup" not in [each.job for each in scheduler.tick().results]
+        store.remember("written since")
         clock.at += DAY
         assert next(each.job for each in scheduler.tick().results) == "backup"
         assert len(list(tmp_path.glob("backups/automatic/*.db"))) == 2
@@ -210,6 +213,60 @@ def test_a_new_store_is_copied_only_when_it_is_a_day_old(tmp_path: Path, clock: 
         clock.at += DAY / 2
         assert "backup" in jobs_of(scheduler.tick())
         assert "backup" not in jobs_of(scheduler.tick())
+
+
+def test_a_store_in_which_nothing_was_done_is_not_copied_again(tmp_path: Path, clock: Turned) -> None:
+    settings = Settings(store=str(tmp_path / "s.db"), maintenance_every="decay=off, retain=off, trash=off, reflect=off")
+    with opened(tmp_path / "s.db", clock) as store:
+        store.remember("the only one", id="one")
+        scheduler = MaintenanceScheduler(store, settings)
+        clock.at += DAY
+        assert "backup" in jobs_of(scheduler.tick())
+        (state,) = [each for each in scheduler.states() if each.job.name == "backup"]
+        assert state.next_at == clock.at + DAY
+        clock.at += 3 * DAY
+        store.touch("one")  # changes the file, as the lease of the scheduler does
+        assert "backup" not in jobs_of(scheduler.tick())
+        assert [each.next_at for each in scheduler.states() if each.job.name == "backup"] == [None]
+        store.remember("another one")
+        assert "backup" in jobs_of(scheduler.tick())
+
+
+def test_a_copy_that_was_refused_is_an_error_and_tried_again_later(
+    tmp_path: Path, clock: Turned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(store=str(tmp_path / "s.db"))
+    with opened(tmp_path / "s.db", clock) as store:
+        store.remember("the only one")
+        scheduler = MaintenanceScheduler(store, settings)
+        clock.at += DAY
+        with monkeypatch.context() as small:
+            small.setattr(automatic_backup, "LARGEST", 10)
+            (result,) = [each for each in scheduler.tick().results if each.job == "backup"]
+            assert "nacre store backup create" in result.error
+        (state,) = [each for each in scheduler.states() if each.job.name == "backup"]
+        assert (state.history.last_at, state.history.error) == (None, result.error)
+        assert "backup" not in jobs_of(scheduler.tick())
+        clock.at += automatic_backup.LOOK_AGAIN
+        assert "backup" in jobs_of(scheduler.tick())
+        with file_lock(automatic_backup.lock_file(settings), exclusive=True, patience=0.0):
+            (result,) = scheduler.tick(jobs=["backup"]).results
+        assert (result.error, result.note) == ("", automatic_backup.BUSY)
+
+
+def test_the_state_of_a_job_follows_the_interval_of_its_space(clock: Turned) -> None:
+    own = {"b": {"maintenance_every": "decay=off, trash=2d"}}
+    with MemoryStore(
+        settings=Settings(store=":memory:", embedder="hashing", space="a", spaces=own), clock=clock
+    ) as store:
+        store.remember("one")
+        store.in_space("b").remember("two")
+        scheduler = MaintenanceScheduler(store, all_spaces=True)
+        scheduler.tick()
+        states = {(each.job.name, each.space): (each.every, each.next_at) for each in scheduler.states()}
+    assert states["decay", "a"] == states["trash", "a"] == (DAY, clock.at + DAY)
+    assert states["decay", "b"] == (None, None)
+    assert states["trash", "b"] == (2 * DAY, clock.at + 2 * DAY)
 
 
 def test_a_backup_without_a_place_fails_alone(store: MemoryStore) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,6 +30,15 @@ def test_nothing_is_kept_when_what_it_replaces_is_not_there() -> None:
     with pytest.raises(MemoryNotFound):
         store.remember("A fact", replaces="nobody")
     assert store.count() == 0
+
+
+@pytest.mark.parametrize("options", [{"on_conflict": "rais"}, {"contradiction_fn": 3}], ids=str)
+def test_options_that_are_wrong_are_refused_also_where_nothing_is_compared(options: dict[str, Any]) -> None:
+    with MemoryStore(":memory:", embedder="hashing") as store:
+        old = store.remember("The staging server is at 10.0.0.7")
+        with pytest.raises(InvalidInput):
+            store.remember("The staging server is at 10.0.0.9", replaces=old.id, **options)
+        assert store.count() == 1
 
 
 def test_what_replaces_another_keeps_its_type_and_tags_unless_others_are_given() -> None:

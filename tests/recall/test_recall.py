@@ -94,6 +94,9 @@ def test_an_empty_question_is_refused(store: MemoryStore, query: str) -> None:
         store.recall(query)
     with pytest.raises(InvalidInput, match="question is empty"):
         store.recall(query, group_by="session")
+    with pytest.raises(InvalidInput, match="question is empty"):
+        store.recall(query, strategy="graph")
+    assert not store.recall(query, strategy="hybrid"), "as the system whose formula it is answers"
 
 
 def test_a_question_that_is_too_long_or_no_text_is_refused(store: MemoryStore) -> None:

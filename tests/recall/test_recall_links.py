@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from nacre import MemoryStore
-from nacre.model import ExpandSpec, Link
+from nacre.model import Edge, ExpandSpec, Hit, Link, Recollection
 from tests.recall.factories import NOW, found
+from tests.samples import memory
 
 
 def tied(*targets: str, rel: str = "refines") -> list[Link]:
@@ -94,6 +95,40 @@ def test_the_trashed_are_not_reached(store: MemoryStore) -> None:
 def test_what_the_links_brought_counts_as_used(chain: MemoryStore) -> None:
     walked(chain)
     assert {memory.id for memory in chain.list_recent() if memory.access_count} == {"tea", "cup"}
+
+
+def walks(store: MemoryStore) -> dict[tuple[str, str], int]:
+    return {edge[:2]: edge.walks for edge in store.edges() if edge.walks}
+
+
+def test_links_that_led_to_something_are_counted_as_followed(chain: MemoryStore) -> None:
+    walked(chain, depth=2)
+    assert walks(chain) == {("tea", "cup"): 1, ("cup", "shelf"): 1}
+    chain.recall_pack("green tea", max_items=1, expand=ExpandSpec())
+    assert walks(chain) == {("tea", "cup"): 2, ("cup", "shelf"): 1}
+    chain.recall("green tea", k=1, expand=ExpandSpec(), touch=False)
+    assert walks(chain) == {("tea", "cup"): 2, ("cup", "shelf"): 1}
+
+
+def test_what_the_links_of_a_likely_hit_lead_to_is_packed_and_used_where_relevance_is_known() -> None:
+    with MemoryStore(":memory:") as store:
+        store.remember("Always run the linter before every commit.", id="linter", links=tied("oranges"))
+        store.remember("Oranges grow on trees in Valencia.", id="oranges")
+        question = "What to run before a commit?"
+        recalled = store.recall(question, expand=ExpandSpec(), touch=False)
+        assert [(hit.memory.id, hit.strength) for hit in recalled] == [("linter", "strong"), ("oranges", "weak")]
+        assert recalled.calibrated and len(recalled.likely) == 2
+        assert store.recall_pack(question, expand=ExpandSpec()).ids() == ["linter", "oranges"]
+        assert {memory.id for memory in store.iterate() if memory.access_count} == {"linter", "oranges"}
+        assert walks(store) == {("linter", "oranges"): 1}
+
+
+def test_what_the_links_of_a_weak_hit_lead_to_is_as_unlikely() -> None:
+    linked = [Edge("fair", "one", "refines"), Edge("weak", "two", "refines"), Edge("one", "three", "refines")]
+    searched = Hit(memory("fair", "a"), 0.9, relevance=0.3), Hit(memory("weak", "b"), 0.8)
+    hits = (*searched, *(Hit(memory(edge.target, edge.target), 0.7, via=edge) for edge in linked))
+    assert [hit.memory.id for hit in Recollection(hits).likely] == ["fair", "one", "three"]
+    assert Recollection(hits, calibrated=False).likely == hits
 
 
 def test_packing_expands_too(chain: MemoryStore) -> None:

@@ -308,6 +308,14 @@ def retry_while_changed(attempt: Callable[[], T], *also: type[NacreError]) -> T:
             patience.wait()
 
 
+def retry_while_none(attempt: Callable[[], T | None]) -> T:
+    """Repeats what decides by what is stored and writes later, until nobody else has changed it in between."""
+    patience = Patience()
+    while (result := attempt()) is None:
+        patience.wait()
+    return result
+
+
 def change_term(store: Backend, kind: str, name: str, edit: Callable[[Data | None], Data | None]) -> None:
     """Writes what the edit makes of a term that no journal records; None where there is none. The edit runs again when
     others have changed the term before its result is written."""

@@ -11,7 +11,7 @@ from functools import partial, reduce
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nacre.engine.engine import Edit, Engine, insertions
+from nacre.engine.engine import Edit, Engine, insertions, retry_while_none
 from nacre.engine.operation_parts import OperationParts
 from nacre.engine.supersede import all_superseded, with_start_moved
 from nacre.engine.write_request import WriteRequest, apply_decided
@@ -147,26 +147,34 @@ def store_one(
     if handling.policy == "ignore":
         operation = OperationParts(memory.space, engine.operation("remember", why))
         return store_all(engine, [memory], operation, handling.comparison, {memory.id: explicit})[0]
-    # What another process changes or removes meanwhile is no longer known: then everything is decided again.
-    retry = partial(store_one, engine, memory, handling, why=why, explicit=explicit)
+    return retry_while_none(partial(attempt_to_store, engine, memory, handling, why, explicit))
+
+
+def attempt_to_store(
+    engine: Engine, memory: Memory, handling: ConflictHandling, why: str, explicit: Collection[str]
+) -> RememberResult | None:
+    """None where another process has changed or removed meanwhile what was known: then everything is decided again."""
     seq = engine.store.seq_at(memory.space, inf)
     (derived,), notes = engine.derive([memory])
     near = handling.comparison.similar(memory, vector_of(derived)) if is_statement(memory) else []
     known = known_among([other for other, _ in near], memory, explicit)
     if known is not None and handling.policy != "raise":
         more = (*notes, *kept_importance(memory, known, explicit))
-        again = remember_again(engine, known, memory, handling.policy, explicit, more, why)
-        return again or retry()
+        return remember_again(engine, known, memory, handling.policy, explicit, more, why)
     decision = judge_conflicts(memory, vector_of(derived), near, handling, duplicates=False)
     conflicts, replaced, notes = decision.conflicts, decision.replaced, (*notes, *decision.notes)
     draft = with_link(with_conflict_links(memory, decision.noted), decision.version)
     known_sides = (each.other(memory.id) for each in conflicts if is_repetition(each))
-    same = next((each for each in known_sides if handling.writable.admits(each)), None)
+    mergeable = (each for each in known_sides if same_as_given(memory, each, explicit))
+    same = next((each for each in mergeable if handling.writable.admits(each)), None)
     if handling.policy == "supersede" and same is not None and not decision.noted and not replaced:
         unchanged = partial(same_statement, same)
-        merge = partial(merge_repetition, new=memory)
+        merge = partial(merge_repetition, new=memory, now=engine.clock())
         merged = engine.change(memory.space, [same.id], "merge", merge, why=why, only=unchanged)
-        return RememberResult(merged[0], conflicts, "merged", notes) if merged else retry()
+        if not merged:
+            return None
+        more = (*notes, *kept_importance(memory, same, explicit), *notes_of_known(same, merged[0]))
+        return RememberResult(merged[0], conflicts, "merged", more)
     stored: list[Memory] = []
     meanwhile: dict[str, Memory] = {}
 
@@ -185,8 +193,7 @@ def store_one(
     if known is not None:
         if handling.policy == "raise":
             raise ConflictError((Conflict(memory, known, 1.0, "duplicate", "identical text"),), memory.id)
-        again = remember_again(engine, known, memory, handling.policy, explicit, notes, why)
-        return again or retry()
+        return remember_again(engine, known, memory, handling.policy, explicit, notes, why)
     return stored_result(stored[0], decision, handling.policy, notes)
 
 
@@ -466,17 +473,26 @@ def known_among(others: Sequence[Memory], memory: Memory, explicit: Collection[s
 
 
 def is_known(new: Memory, old: Memory, explicit: Collection[str]) -> bool:
-    """Whether the new one need not be stored: the old one says the same in the same session, and nothing that was given
-    differs."""
-    differs = any(getattr(new, name) != getattr(old, name) for name in SAME_IF_GIVEN.intersection(explicit))
-    return ID_FIELDS.isdisjoint(explicit) and new.session == old.session and not differs and says_the_same(new, old)
+    """Whether the new one need not be stored: the old one has its words, and nothing else differs."""
+    return same_words(new.text) == same_words(old.text) and same_as_given(new, old, explicit)
 
 
 def says_the_same(new: Memory, old: Memory) -> bool:
-    """Whether remembering the one adds nothing to the other: the same words but for case and blanks, of the same kind,
-    time, agent and trust. What happened without a date happened when it was written, each time anew, and a turn of a
-    conversation was said each time."""
-    if same_words(new.text) != same_words(old.text) or not all(map(is_lasting, (new, old))):
+    """Whether remembering the one adds nothing to the other: the same words but for case and blanks, said of the
+    same."""
+    return same_words(new.text) == same_words(old.text) and same_but_for_text(new, old)
+
+
+def same_as_given(new: Memory, old: Memory, explicit: Collection[str]) -> bool:
+    """As `same_but_for_text`, in the same session, and nothing that was given differs."""
+    differs = any(getattr(new, name) != getattr(old, name) for name in SAME_IF_GIVEN.intersection(explicit))
+    return ID_FIELDS.isdisjoint(explicit) and new.session == old.session and not differs and same_but_for_text(new, old)
+
+
+def same_but_for_text(new: Memory, old: Memory) -> bool:
+    """Whether they are of the same kind, time, agent and trust. What happened without a date happened when it was
+    written, each time anew, and a turn of a conversation was said each time."""
+    if not all(map(is_lasting, (new, old))):
         return False
     same = all(getattr(new, name) == getattr(old, name) for name in (*SAME_FIELDS, *SAME_ORIGIN))
     begins = new.valid_from is None or new.valid_from == old.valid_from  # a successor got its beginning from us
@@ -497,17 +513,13 @@ def remember_again(
 ) -> RememberResult | None:  # fmt: skip
     """Touches what is known, with what the new one adds; one operation, which can be undone. None where another
     process has changed or removed it meanwhile, so that the new one is no longer known."""
-    more = REPETITION_BONUS if policy == "supersede" else 0.0
-
-    def edit(old: Memory) -> Memory:
-        after = repeated(old, memory, engine.clock())
-        return replace(after, importance=min(1.0, after.importance + more))
-
+    merges = policy == "supersede"
+    edit = partial(merge_repetition if merges else repeated, new=memory, now=engine.clock())
     still_known = partial(is_known, memory, explicit=explicit)
     changed = engine.change(memory.space, [known.id], "remember", edit, why=why, only=still_known)
     if not changed:
         return None
-    return RememberResult(changed[0], (), "merged" if more else KNOWN, (*notes, *notes_of_known(known, changed[0])))
+    return RememberResult(changed[0], (), "merged" if merges else KNOWN, (*notes, *notes_of_known(known, changed[0])))
 
 
 def store_replacement(
@@ -516,13 +528,19 @@ def store_replacement(
     """One operation: the new memory replaces the old one and its copies, with their noted conflicts and those of its
     own text. Where its text is stored already, that memory replaces them, whatever its time, and nothing is added;
     where the old one has this very text, nothing is replaced."""
-    retry = partial(store_replacement, engine, memory, old, handling, explicit=explicit)
+    return retry_while_none(partial(attempt_to_replace, engine, memory, old, handling, explicit))
+
+
+def attempt_to_replace(
+    engine: Engine, memory: Memory, old: str, handling: ConflictHandling, explicit: Collection[str]
+) -> RememberResult | None:
+    """None as of `attempt_to_store`."""
     space, seq = memory.space, engine.store.seq_at(memory.space, inf)
     besides_time = [name for name in explicit if name != "created_at"]
     before = engine.store.get(space, old)
     if before is not None and before.text == memory.text and is_known(memory, before, besides_time):
         notes = SAME_TEXT, *kept_importance(memory, before, explicit), *kept_time(memory, before, explicit)
-        return remember_again(engine, before, memory, "note", besides_time, notes, "") or retry()
+        return remember_again(engine, before, memory, "note", besides_time, notes, "")
     replaced = with_copies(engine, space, old, memory.id, handling)
     known = known_copy(engine, memory, handling, besides_time, replaced)
     if known is None and before is not None:
@@ -548,7 +566,7 @@ def store_replacement(
 
     after = {each.id: each for each in apply_decided(engine, space, "remember", derived, decide)}
     if not after:
-        return retry()
+        return None
     kept = after[successor.id]
     if known is not None:
         kept_values = *kept_importance(memory, known, explicit), *kept_time(memory, known, explicit)
@@ -593,7 +611,7 @@ def all_repeated(old: Memory, drafts: tuple[Memory, ...], now: float) -> Memory:
     return reduce(lambda memory, draft: repeated(memory, draft, now), drafts, old)
 
 
-def repeated(old: Memory, new: Memory, used_at: float | None = None) -> Memory:
+def repeated(old: Memory, new: Memory, now: float | None = None) -> Memory:
     """The old memory with the names, links and the source of the new one; with a time, it was used then."""
     lists: dict[str, Any] = {name: tuple(dict.fromkeys((*getattr(old, name), *getattr(new, name)))) for name in LISTS}
     ends = {(link.to, link.rel) for link in old.links}
@@ -606,7 +624,7 @@ def repeated(old: Memory, new: Memory, used_at: float | None = None) -> Memory:
         links=(*old.links, *(link for link in new.links if (link.to, link.rel) not in ends and link.to != old.id)),
         importance=max(old.importance, new.importance), pinned=old.pinned or new.pinned,
     )  # fmt: skip
-    return after if used_at is None else replace(after, last_accessed=used_at, access_count=old.access_count + 1)
+    return after if now is None else replace(after, last_accessed=now, access_count=old.access_count + 1)
 
 
 def is_statement(memory: Memory) -> bool:
@@ -665,14 +683,11 @@ def replaces_unreviewed(conflict: Conflict, writable: Filter) -> bool:
 
 
 def is_repetition(conflict: Conflict) -> bool:
-    """Whether one adds nothing to the other: the same words in the same order but for articles, capitals and
-    punctuation, and said of the same time. Also the commonest words count: «above», «under» and «he» decide."""
-    new, old = conflict.a, conflict.b
+    """Whether one text adds nothing to the other: the same words in the same order but for articles, capitals and
+    punctuation. Also the commonest words count: «above», «under» and «he» decide."""
     if conflict.kind != "duplicate" or conflict.similarity < SAME_COSINE:
         return False
-    if words_and_symbols(new.text) != words_and_symbols(old.text):
-        return False
-    return all(getattr(new, name) == getattr(old, name) for name in (*SAME_FIELDS, "valid_from", "session"))
+    return words_and_symbols(conflict.a.text) == words_and_symbols(conflict.b.text)
 
 
 def words_and_symbols(text: str) -> tuple[list[str], list[str]]:
@@ -683,12 +698,12 @@ def words_and_symbols(text: str) -> tuple[list[str], list[str]]:
     return [word for word in words(text) if word not in ARTICLES], symbols
 
 
-def merge_repetition(old: Memory, new: Memory) -> Memory:
-    """The old memory, with the new one's tags and, if it differs, its wording: no text is lost."""
-    importance = min(1.0, max(old.importance, new.importance) + REPETITION_BONUS)
-    tags = tuple(dict.fromkeys((*old.tags, *new.tags)))
-    if new.text.split() == old.text.split():
-        return replace(old, importance=importance, tags=tags)
-    wordings = old.metadata.get(WORDINGS)
+def merge_repetition(old: Memory, new: Memory, now: float) -> Memory:
+    """As `repeated`, with more importance and, if it differs, the wording of the new one: no text is lost."""
+    after = repeated(old, new, now)
+    after = replace(after, importance=min(1.0, after.importance + REPETITION_BONUS))
+    if same_words(new.text) == same_words(old.text):
+        return after
+    wordings = after.metadata.get(WORDINGS)
     earlier = wordings if isinstance(wordings, list) else []
-    return replace(old, importance=importance, tags=tags, metadata={**old.metadata, WORDINGS: [*earlier, new.text]})
+    return replace(after, metadata={**after.metadata, WORDINGS: list(dict.fromkeys([*earlier, new.text]))})

@@ -35,6 +35,7 @@ ROOM = 3  # times the store's size that must be free: for the copy, for the log 
 LOOK_AGAIN = 3_600.0  # seconds until a failed or refused attempt is repeated
 SET_BACK = 3_600.0  # a time so far ahead was written by a clock that was set back since
 MOST_SPACES = 10  # whose age is asked: those of a store mostly are of one age, and every command asks
+BUSY = "Another process is making a copy."
 NICER = 10  # the copy yields to whoever works
 
 
@@ -78,21 +79,24 @@ def began_at(backend: Backend) -> float | None:
 
 
 def is_due(settings: Settings, backend: Backend, every: float, now: float) -> bool:
+    at = due_at(settings, backend, every, now)
+    return at is not None and at <= now
+
+
+def due_at(settings: Settings, backend: Backend, every: float, now: float) -> float | None:
+    """When a copy is due; None where nothing was written since the last one, or ever."""
     newest = newest_copy(settings)
-    if newest is not None:
-        return not -SET_BACK < now - newest < every and written_since(settings, newest)
-    began = began_at(backend)
-    return began is not None and now - began >= YOUNG_SECONDS
+    if newest is None:
+        began = began_at(backend)
+        return None if began is None else began + YOUNG_SECONDS
+    at = newest + every if newest < now + SET_BACK else now
+    return at if at > now or written_since(backend, newest) else None
 
 
-def written_since(settings: Settings, at: float) -> bool:
-    """Whether the file has changed."""
-    file = store_file(settings.store).absolute()
-    for each in (file, file.with_name(f"{file.name}-wal")):
-        with suppress(OSError):
-            if each.stat().st_mtime > at:
-                return True
-    return False
+def written_since(backend: Backend, at: float) -> bool:
+    """Whether there were operations. Uses and a scheduler's lease change the file as well, and are worth no copy."""
+    newest = (entry for space in backend.spaces() for entry in backend.journal(space, limit=1))
+    return any(entry.operation.at > at for entry in newest)
 
 
 def obstacle(settings: Settings) -> str:
@@ -120,7 +124,7 @@ def make_copy(store: MemoryStore, settings: Settings, now: float) -> tuple[Path 
         with file_lock(lock_file(settings), exclusive=True, patience=0.0):
             made = None if why_not else backups.make(store, now)
     except BlockingIOError:
-        return None, "Another process is making a copy."
+        return None, BUSY
     note_attempt(settings, LastAttempt(now, why_not))
     return made, why_not
 

@@ -123,8 +123,6 @@ def ask_ps(pid: int) -> tuple[str, str]:
     return state, born.strip()
 
 
-__all__ = ["get_pid", "is_alive", "remove_pid", "running", "spawn_detached", "stop_daemon", "write_pid"]
-
 STOPPING_SECONDS = 30.0  # a running job is finished first
 PAUSE_SECONDS = 0.05
 LOG_BYTES = 1_000_000
@@ -183,6 +181,13 @@ def remove_pid(path: Path | str) -> bool:
     return True
 
 
+def remove_stale_pid(path: Path | str) -> None:
+    """Removes a file that a dead process left, not that of one which starts meanwhile."""
+    process = read_pid(path)
+    if (process is None or process.gone) and read_pid(path) == process:
+        remove_pid(path)
+
+
 def stop_daemon(path: Path | str, timeout: float = STOPPING_SECONDS) -> bool:
     """Asks the process to end and waits; False when none runs or it has not ended in time.
 
@@ -190,7 +195,7 @@ def stop_daemon(path: Path | str, timeout: float = STOPPING_SECONDS) -> bool:
     """
     process = running(path)
     if process is None:
-        remove_pid(path)
+        remove_stale_pid(path)
         return False
     if not process.here:
         return False

@@ -52,14 +52,14 @@ class Run(Protocol):
 @dataclass(frozen=True, slots=True)
 class Job:
     """A job with `per_store` runs once, the others run in each space; the setting `maintenance_every` says how often,
-    else `usual`. `seen` finds the last run from the job's own results: a process may be killed before it could record
-    it."""
+    else `usual`. `due_at` says from the job's own results, its interval and now when it is due, and None where nothing
+    is to do: it may also have been done elsewhere."""
 
     name: str
     run: Run
     usual: str
     per_store: bool = False
-    seen: Callable[[MemoryStore, Settings], float | None] | None = None
+    due_at: Callable[[MemoryStore, Settings, float, float], float | None] | None = None
 
     def key(self, space: str) -> str:
         return self.name if self.per_store else f"{self.name}/{space}"
@@ -131,14 +131,14 @@ def reindex(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool
 def backup(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
     if is_database(settings.store):
         return JobResult("backup", note="A database is copied by the tools of its server, such as pg_dump.")
-    from nacre.lifecycle.automatic_backup import automatic_backups, make_copy
+    from nacre.lifecycle.automatic_backup import BUSY, automatic_backups, make_copy
 
     backups = automatic_backups(settings)
     if dry_run:
         return JobResult("backup", 1, f"A copy would be made in {backups.folder}.", dry=True)
     made, why_not = make_copy(store, settings, now)
     if made is None:
-        return JobResult("backup", note=why_not)
+        return JobResult("backup", note=why_not) if why_not == BUSY else JobResult("backup", error=why_not)
     return JobResult("backup", 1, f"Copied to {made}; {len(backups.files())} kept in all.")
 
 
@@ -147,15 +147,13 @@ def has_copies(settings: Settings) -> bool:
     return not is_database(settings.store) and (settings.store not in ("", IN_MEMORY) or bool(settings.backup_folder))
 
 
-def newest_backup(store: MemoryStore, settings: Settings) -> float | None:
-    """Of a store without a copy the time of its first entry, or now while it is empty: one that is tried out for an
-    afternoon needs none."""
-    from nacre.lifecycle.automatic_backup import began_at, newest_copy
+def copy_due_at(store: MemoryStore, settings: Settings, every: float, now: float) -> float | None:
+    """As for who makes a copy after a write; what was refused is not tried again at once."""
+    from nacre.lifecycle.automatic_backup import LOOK_AGAIN, due_at, last_attempt
 
-    if is_database(settings.store):
-        return None
-    newest = newest_copy(settings)
-    return began_at(store.backend) or store.now() if newest is None else newest
+    at, attempt = due_at(settings, store.unrestricted_backend, every, now), last_attempt(settings)
+    refused = at is not None and attempt.why_not and attempt.recent(now)
+    return attempt.at + LOOK_AGAIN if refused else at
 
 
 def interval(value: str) -> float | None:
@@ -182,7 +180,7 @@ JOBS: Mapping[str, Job] = {
     job.name: job
     for job in (
         # First, so that it holds what the others change.
-        Job("backup", backup, "24h", per_store=True, seen=newest_backup),
+        Job("backup", backup, "24h", per_store=True, due_at=copy_due_at),
         Job("decay", decay, "24h"),
         Job("reflect", reflect, "7d"),
         Job("consolidate", consolidate, OFF),

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
 from nacre.engine import Engine
@@ -200,6 +200,17 @@ class TickResult:
         return "\n".join(map(str, self.results)) or "Nothing was due."
 
 
+class JobState(NamedTuple):
+    """`space` is empty for a job of the complete store, and `every` None where the job is off. It is due from `next_at`
+    on: 0.0 where it never ran, None where it is off or has nothing to do."""
+
+    job: Job
+    space: str
+    every: float | None
+    history: JobHistory
+    next_at: float | None
+
+
 def no_progress(done: int, total: int, what: str) -> None:
     """The progress of a caller who does not ask for it."""
 
@@ -259,19 +270,16 @@ class MaintenanceScheduler:
                 log.warning("The maintenance waits for the store: %s", error)
             ended.wait(self.tick_interval)
 
-    def histories(self) -> Iterator[tuple[Job, str, JobHistory]]:
-        """Every job, its space (empty for a job of the complete store), and its history."""
+    def states(self) -> Iterator[JobState]:
+        """Of every job, in each space where it runs."""
+        now = self.store.now()
         for job in JOBS.values():
             for store in self._stores(job):
-                yield job, "" if job.per_store else store.space, self._histories.history(job.key(store.space))
-
-    def next_at(self, job: Job, history: JobHistory) -> float | None:
-        """When the job is due; 0.0 where it never ran, None where it is off."""
-        every = self.every.get(job.name)
-        if every is None:
-            return None
-        times = [at for at in (history.last_at, self._seen_at(job)) if at is not None]
-        return max(times) + every if times else 0.0
+                every, history = self._every(job, store), self._histories.history(job.key(store.space))
+                next_at = None if every is None else self._due_at(job, every, now)
+                if next_at is not None and every is not None and history.last_at is not None:
+                    next_at = max(next_at, history.last_at + every)
+                yield JobState(job, "" if job.per_store else store.space, every, history, next_at)
 
     def _run_while_held(self, stop: threading.Event) -> None:
         with self.lease.held() as mine:
@@ -303,24 +311,27 @@ class MaintenanceScheduler:
         return self.settings if store.space == self.store.space else store.settings
 
     def _due(self, job: Job, store: MemoryStore, now: float) -> bool:
-        settings, key = self._settings_for(store), job.key(store.space)
-        every = (self.every if settings is self.settings else intervals(settings)).get(job.name)
+        every, key = self._every(job, store), job.key(store.space)
         if every is None:
             return False
         if key in self._looked and now - self._looked[key] < LOOK_AGAIN:
             return False
-        history = self._histories.history(key)
-        return history.due(every, now) and not self._seen(job, every, now)
+        if not self._histories.history(key).due(every, now):
+            return False
+        at = self._due_at(job, every, now)
+        return at is not None and at <= now
 
-    def _seen(self, job: Job, every: float, now: float) -> bool:
-        at = self._seen_at(job)
-        return at is not None and not JobHistory(at).due(every, now)
+    def _every(self, job: Job, store: MemoryStore) -> float | None:
+        """In seconds; None where the job is off in the store's space."""
+        settings = self._settings_for(store)
+        return (self.every if settings is self.settings else intervals(settings)).get(job.name)
 
-    def _seen_at(self, job: Job) -> float | None:
+    def _due_at(self, job: Job, every: float, now: float) -> float | None:
+        """As the job says from its own results; 0.0 where only its history counts."""
         try:
-            return job.seen(self.store, self.settings) if job.seen is not None else None
+            return 0.0 if job.due_at is None else job.due_at(self.store, self.settings, every, now)
         except NacreError:
-            return None  # the job itself reports the error
+            return 0.0  # the job itself reports the error
 
     def _done(self, job: Job, store: MemoryStore, now: float) -> JobResult:
         result, key = self._tried(job, store, now, dry_run=False), job.key(store.space)

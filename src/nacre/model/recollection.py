@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import overload
 
 from nacre.errors import InvalidInput
 from nacre.model.filter import Filter
+from nacre.model.graph import Edge
 from nacre.model.instants import day, last_day
 from nacre.model.memory import CONFLICTS, Link, Memory, short_id
 
@@ -128,7 +129,7 @@ class Hit:
     `context` holds the turns around it, if asked for, and `collapsed` the ids of near-equal memories it stands for.
     `was` is the memory before it in its chain that matches the question best: what held until it was superseded.
     `conflicts` names the other hits of this recall that it may not be true beside. `space` is set where several spaces
-    were looked into.
+    were looked into. `via` is the link that led to what no search found; such hits come last, and have no relevance.
     """
 
     memory: Memory
@@ -140,6 +141,7 @@ class Hit:
     was: Memory | None = None
     conflicts: tuple[Counterpart, ...] = ()
     space: str = ""
+    via: Edge | None = None
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -220,6 +222,16 @@ def effective_from(memory: Memory) -> float:
     return memory.happened_at if memory.valid_until is None else min(memory.happened_at, memory.valid_until)
 
 
+def linked_from(some: Iterable[Hit], hits: Iterable[Hit]) -> list[Hit]:
+    """Those of the hits that links from some of them led to, in one hop or several."""
+    ids, linked = {hit.memory.id for hit in some}, []
+    for hit in hits:
+        if hit.via is not None and hit.via.source in ids:
+            ids.add(hit.memory.id)
+            linked.append(hit)
+    return linked
+
+
 @dataclass(frozen=True, slots=True)
 class SessionHit:
     """A whole conversation, with the turns that decided."""
@@ -247,8 +259,11 @@ class Recollection(Sequence[Hit]):
 
     @property
     def likely(self) -> tuple[Hit, ...]:
-        """Those that are not weak; all, unless `calibrated`."""
-        return tuple(hit for hit in self.hits if hit.strength != "weak" or not self.calibrated)
+        """Those that are not weak, and what links from them lead to; all, unless `calibrated`."""
+        if not self.calibrated:
+            return self.hits
+        likely = tuple(hit for hit in self.hits if hit.strength != "weak")
+        return (*likely, *linked_from(likely, self.hits))
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...

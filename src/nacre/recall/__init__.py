@@ -1,1 +1,1 @@
-"""The way out: understand -> rank by a strategy -> weigh -> rerank -> choose -> expand -> pack, a module each."""
+"""The recall path: understand -> gather -> score -> adjust -> rerank -> select -> expand -> pack."""

@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from nacre.errors import InvalidInput, RerankingError, UnknownName
-from nacre.model import ExpandSpec, Filter, Hit, Memory, Query, Reason, Recollection, SessionHit
+from nacre.model import Edge, ExpandSpec, Filter, Hit, Memory, Query, Reason, Recollection, SessionHit
 from nacre.model.instants import LAST
 from nacre.model.memory import SUSPICION
 from nacre.model.recollection import RECENCY_BASES, STRONG, effective_from, with_conflicts
@@ -87,7 +87,7 @@ def recall(
     check_query(query)
     question, sources = understand(query), Sources(space, store, embedder, *calibration_of(embedder.identity, measured))
     if not question.text:
-        if query.strategy == "auto":
+        if question.is_own:
             raise InvalidInput("The question is empty; say what to look for.")
         return Recollection()  # so answer the systems whose formulas the other strategies are
     if not question.terms and not WORD.search(question.text):  # an emoji is searched for, a question mark is not
@@ -100,7 +100,9 @@ def recall(
         # Copies of a few memories took the places of others.
         selected, notes = best_hits(question, sources, rerankers, WIDEST)
     relevant, nearest = above_floor(selected, question)
-    expanded = expand(with_conflicts(relevant), query.expand, question.where, space=space, store=store)
+    expanded = with_conflicts(relevant)
+    if query.expand is not None:
+        expanded = expand(expanded, query.expand, admitted_memories(question.where, sources))
     hits = tuple(with_context(expanded, question, sources))
     return Recollection(hits, notes, calibrated=sources.calibrated, nearest=nearest)
 
@@ -643,24 +645,34 @@ def normalized_words(memory: Memory) -> tuple[str, ...]:
     return tuple(WORD.findall(f"{memory.title}\n{memory.text}".casefold())) or (memory.title, memory.text)
 
 
-def expand(hits: Sequence[Hit], spec: ExpandSpec | None, where: Filter, *, space: str, store: Reader) -> list[Hit]:
-    """Appends memories that links lead to, hop by hop, up to the cap. Memories that the filter hides end the walk."""
-    if spec is None:
-        return list(hits)
+def admitted_memories(where: Filter, sources: Sources) -> Callable[[list[str]], list[Memory]]:
+    def load(ids: list[str]) -> list[Memory]:
+        return [memory for memory in sources.reader.get_many(sources.space, ids) if where.admits(memory)]
+
+    return load
+
+
+def expand(hits: Sequence[Hit], spec: ExpandSpec, load: Callable[[list[str]], list[Memory]]) -> list[Hit]:
+    """Appends memories that links lead to, hop by hop, up to the cap. What `load` does not return ends the walk."""
     expanded = list(hits)
     seen = {hit.memory.id for hit in hits}
     frontier: list[Memory] = [hit.memory for hit in hits]
     for hop in range(1, spec.depth + 1):
-        links = [link for memory in frontier for link in memory.links if link.rel in spec.rels]
-        if not links:
+        edges = [
+            Edge(memory.id, link.to, link.rel, link.weight)
+            for memory in frontier
+            for link in memory.links
+            if link.rel in spec.rels
+        ]
+        if not edges:
             break
-        rels = {link.to: link.rel for link in reversed(links)}
-        reached = store.get_many(space, [link.to for link in links])
-        frontier = [memory for memory in reached if memory.id not in seen and where.admits(memory)]
+        via = {edge.target: edge for edge in reversed(edges)}
+        frontier = [memory for memory in load([edge.target for edge in edges]) if memory.id not in seen]
         seen |= {memory.id for memory in frontier}
         expanded += [
-            Hit(memory, spec.score, (Reason("link", spec.score, f"{rels[memory.id]}, {hop} away"),))
+            Hit(memory, spec.score, (Reason("link", spec.score, f"{edge.rel}, {hop} away"),), via=edge)
             for memory in frontier
+            for edge in (via[memory.id],)
         ]
     return expanded[: len(hits) + max(0, spec.cap)]
 

@@ -1,1 +1,1 @@
-"""Keeps secrets out of memory and marks text that tries to give orders. Pure functions, the same on every machine."""
+"""Keeps secrets out of memory and marks text that tries to give orders; `injection` alone runs a model."""

@@ -103,9 +103,7 @@ def upkeep_of(store: MemoryStore, *, preview: bool) -> Upkeep:
     wanted = [name for name, every in scheduler.every.items() if every is not None] if preview else []
     results = scheduler.tick(jobs=wanted, dry_run=True).results if wanted else ()
     would = {each.job: each.error or each.note for each in results}
-    for job, _, history in scheduler.histories():
-        every = scheduler.every.get(job.name)
-        next_at = scheduler.next_at(job, history)
+    for job, _, every, history, next_at in scheduler.states():
         last = UpkeepJob(
             job.name, every, history.last_at, next_at, history.done, history.error, would.get(job.name, "")
         )

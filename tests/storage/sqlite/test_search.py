@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count, product
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from nacre.model import Filter, Memory
 from nacre.protocols import Chunk, Derived, EmbedderIdentity, Vectors, Words
 from nacre.storage import candidates
 from nacre.storage.sqlite import Key, SQLiteBackend, backup, search, signs
-from nacre.storage.sqlite.search import Mirror, Mirrors, VectorIndex
+from nacre.storage.sqlite.search import Mirror, Mirrors, VectorIndex, VectorState
 from tests.embedders import WordBag
 from tests.samples import SPACE, Steps, derived, digest_of, memory, put, unit, vectors_now, writing
 
@@ -129,6 +129,25 @@ class GrowingMidway(VectorIndex):
     @size.setter
     def size(self, value: int) -> None:
         self._size = value
+
+
+class Handed:
+    """A lock that another thread takes at the very moment it is free."""
+
+    def __init__(self, then: Callable[[], object]) -> None:
+        self.then = [then]
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None:
+        if self.then:
+            self.then.pop()()
+
+
+def test_the_index_of_a_mirror_is_that_which_was_asked_for(file: apsw.Connection) -> None:
+    mirror, before, after = Mirror(0), VectorState(1, None, 0, None, None), VectorState(2, None, 0, None, None)
+    mirror._lock = Handed(lambda: mirror.current(file, after, 384))  # type: ignore[assignment]
+    assert mirror.current(file, before, 256).dimensions == 256
 
 
 @pytest.mark.parametrize("count", [5, 450])

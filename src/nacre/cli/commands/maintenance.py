@@ -131,7 +131,7 @@ def stop(cli: CliContext, timeout: float) -> None:
     places = places_of(cli)
     process = daemon.running(places.pid)
     if process is None:
-        daemon.remove_pid(places.pid)
+        daemon.remove_stale_pid(places.pid)
         raise NotFound("no maintenance runs for this store.")
     if not process.here:
         raise Refused(f"the maintenance runs on another machine ({process.host}); stop it there.")
@@ -155,8 +155,7 @@ def status(cli: CliContext, form: Form) -> None:
         scheduler = scheduler_of(cli, store)
         holder = scheduler.lease.holder()
         lines = [
-            JobLine(job.name, space, scheduler.every.get(job.name), history, scheduler.next_at(job, history))
-            for job, space, history in scheduler.histories()
+            JobLine(each.job.name, each.space, each.every, each.history, each.next_at) for each in scheduler.states()
         ]
     lease = holder and {"pid": holder.process.pid, "host": holder.process.host, "until": iso(holder.until)}
     print_lines(lines, {"pid": process and process.pid, "lease": lease}, now, form)

@@ -930,7 +930,7 @@ class Mirror:
                 self._load(connection, self._index, vectors_now.packed or 0)
             if vectors_now.removals > self._removals:
                 self._forget(connection, self._index, vectors_now.removals)
-        return self._index
+            return self._index
 
     def add(self, new: NewVectors) -> None:
         """What this process has written, where nothing lies between that and what was read."""

@@ -74,3 +74,13 @@ def test_a_record_that_is_damaged_again_after_a_repair_is_named_and_hidden_again
         connection.execute("UPDATE version SET lists = 'no lists' WHERE key = 3 AND seq_to IS NULL")
         connection.close()
         assert listed(store) == {"giraffe", "zebra"} and "walrus" in caplog.text
+
+
+def test_no_byte_of_a_hidden_record_is_left_when_it_is_purged(file: Path) -> None:
+    with opened(file) as store:
+        assert listed(store) == {"giraffe", "zebra"}
+        store.purge("walrus")
+    assert b"walrus eats" not in file.read_bytes()
+    repair(file, None, 1_800_000_000.0)
+    with opened(file) as store:
+        assert listed(store) == {"giraffe", "zebra"} and store.health(thorough=True).problems == ()

@@ -339,9 +339,11 @@ class SQLiteTransaction(BufferedTransaction[Space]):
             f"UPDATE journal SET key = NULL, before = NULL, after = NULL, why = '' WHERE {OF_MEMORIES} AND kind = ?",
             (*of_memories(known.number, id), MEMORY),
         )
-        sql = "SELECT key, gone FROM memory WHERE space = ? AND id = ?"
-        for key, gone in rows.fetch(self._connection, sql, (known.number, id)):
-            (self._delete if gone else self._delete_past)(known, key)
+        # A damaged version is hidden: only a purge can mean its memory, and has not removed what it could not read.
+        stays = "gone = 0 AND EXISTS (SELECT 1 FROM version WHERE version.key = memory.key AND version.seq_to IS NULL)"
+        sql = f"SELECT key, {stays} FROM memory WHERE space = ? AND id = ?"
+        for key, is_present in rows.fetch(self._connection, sql, (known.number, id)):
+            (self._delete_past if is_present else self._delete)(known, key)
         self._stored.pop((space, id), None)
         self._delete_link_data(known.number, change)
 

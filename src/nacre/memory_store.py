@@ -469,12 +469,13 @@ class MemoryStore(Closing):
         """New memories (made by `draft`), edits of stored ones by id, successions (old id to new) and edits of the
         space's terms by kind and name, as one operation of this name: all or nothing. `unjournaled` are edits of
         terms that the journal does not record, so that no undo reverts them. Secrets are removed from all of it.
-        Returns the memories that are new or changed. Raises `MemoryNotFound` and `SecretRefused`."""
+        Returns the memories that are new or changed. Raises `MemoryNotFound`, `SecretRefused` and `WrongType`."""
         recorded, others = (
             {(self._kind(kind), name): edit for (kind, name), edit in (each or {}).items()}
             for each in (terms, unjournaled)
         )
         wanted = WriteRequest(new, edits or {}, successors or {}, recorded, others)
+        wanted.check()
         return write_request.apply(self._engine, self.space, operation, wanted.guarded(self._guard), why=why)
 
     def edit(self, id: str, *, text: str | None = None, why: str = "", **fields: Unpack[Editable]) -> Memory:

@@ -77,7 +77,6 @@ EXERCISED_ELSEWHERE = {
     "nacre.storage.postgres.rows": "contract",
     "nacre.storage.postgres.store": "contract",
     "nacre.storage.postgres.transaction": "contract/store/test_transactions.py",
-    "nacre.storage.sqlite.damage": "storage/sqlite/test_repair.py",
     "nacre.storage.sqlite.rows": "contract",
     "nacre.storage.sqlite.schema": "storage/sqlite/test_connection.py",
     "nacre.storage.sqlite.signs": "storage/sqlite/test_search.py",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
+from operator import attrgetter
 
 import pytest
 
 from nacre import Memory, MemoryStore
 from nacre.engine import undo
 from nacre.engine.operation_parts import OperationParts
-from nacre.errors import InvalidInput, OperationStopped, StoreFull, UndoBlocked, UndoRefused
+from nacre.errors import InvalidInput, OperationNotFound, OperationStopped, StoreFull, UndoBlocked, UndoRefused
 from nacre.model import JournalEntry, Link, Operation
 from nacre.protocols import AnyChange, Backend, Change, Reader, TermChange
 from tests.stores_in_postgres import stored_in as stored_in
@@ -175,6 +176,26 @@ def test_what_was_removed_by_an_undo_and_written_again_is_not_overwritten(store:
 def test_an_unknown_act_is_refused(store: MemoryStore) -> None:
     with pytest.raises(UndoRefused, match="no such operation"):
         store.undo("nothing")
+
+
+@pytest.mark.parametrize("when", ["before it reads the entries", "before it writes"])
+def test_an_operation_that_is_compacted_away_meanwhile_is_not_said_to_be_undone(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    store.remember("one text", id="a")
+    store.edit("a", text="another text")
+    step = "LongUndo.write" if when == "before it reads the entries" else "undo_part"
+    later: Callable[..., list[JournalEntry]] = attrgetter(step)(undo)
+
+    def compacted_meanwhile(*values: object) -> list[JournalEntry]:
+        monkeypatch.undo()
+        assert store.compact(older_than_days=0) == 2
+        return later(*values)
+
+    monkeypatch.setattr(f"nacre.engine.undo.{step}", compacted_meanwhile)
+    with pytest.raises(OperationNotFound):
+        store.undo()
+    assert store.get_many(["a"])[0].text == "another text"
 
 
 def test_an_undo_names_the_act_it_takes_back_and_the_reason(filled: MemoryStore) -> None:

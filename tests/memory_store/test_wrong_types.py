@@ -143,3 +143,20 @@ def test_what_is_no_list_of_memories_is_not_stored_as_one(items: Any, said: str)
         with pytest.raises(InvalidInput, match=said):
             store.remember_many(items)
         assert store.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"edits": {"a": 1}}, "each edit must be a function, not int"),
+        ({"terms": {("type", "recipe"): "x"}}, "each edit must be a function, not str"),
+        ({"unjournaled": {("type", "recipe"): None}}, "each edit must be a function, not NoneType"),
+        ({"edits": {"a": lambda memory: memory.text}}, "what an edit returns must be a Memory, not str"),
+        ({"successors": {"a": None}}, "each successor must be an id, not NoneType"),
+    ],
+)
+def test_a_write_names_what_is_no_edit_and_no_successor(wrong: Any, said: str) -> None:
+    with MemoryStore(":memory:", embedder="hashing") as store:
+        store.remember("The lamp is green", id="a")
+        with pytest.raises(InvalidInput, match=said):
+            store.write("tidy", **wrong)

@@ -187,9 +187,11 @@ class LongUndo:
         return self.written
 
     def _write(self, engine: Engine) -> bool:
-        """Whether something is left, because another process wrote the next part."""
-        sizes = PartSize(PART)
+        """Whether something is left, because another process wrote the next part. Raises `OperationNotFound` where no
+        entry is left to undo."""
+        sizes, met = PartSize(PART), False
         for part in parts(engine.store, self.space, self.batches, self.upto, sizes):
+            met = True
             upto = part.entries[-1].seq - 1 if part.more else None
             try:
                 done = undo_part(engine, self, part.entries, replace(self, upto=upto).state, sizes)
@@ -202,6 +204,8 @@ class LongUndo:
             self.written += map(without_fields, done) if self.written else done
             self.upto = upto
         if self.upto is None:
+            if not met:  # somebody compacted the journal meanwhile
+                raise OperationNotFound(", ".join(self.batches))
             return False
         if engine.store.term(*self.term) != self.state:
             return self._goes_on(engine.store)
@@ -236,7 +240,7 @@ def batches_under_way(store: Reader, space: str) -> list[str]:
 
 
 class Overtaken(UndoRefused):
-    """Another process wrote the next part of an undo, or of the operation that is undone."""
+    """Another process wrote the next part of an undo, or of the operation that is undone, or has compacted it away."""
 
 
 def finish_interrupted(engine: Engine, space: str) -> list[LongUndo]:
@@ -271,9 +275,9 @@ def undo_part(
         nonlocal planned, assumed
         if undo.upto is not None and reader.term(*undo.term) != undo.state:
             raise Overtaken
-        if undo.upto is None:  # later parts see that the operation is being undone
-            newer = (JournalFilter(batch=batch, after=entries[0].seq) for batch in undo.batches)
-            if any(reader.journal(undo.space, each, limit=1) for each in newer):
+        if undo.upto is None:  # later parts see that the operation is being undone, and a compaction leaves it
+            last = (reader.journal(undo.space, JournalFilter(batch=batch), limit=1) for batch in undo.batches)
+            if max((entry.seq for newest in last for entry in newest), default=None) != entries[0].seq:
                 raise Overtaken
         changes = Reversal(entries, undo.batches, reader, assumed=assumed).changes(engine)
         assumed = False

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from nacre.engine.engine import Edit, Engine, PendingChanges, insertions
 from nacre.engine.supersede import TIMES_GIVEN, superseded, with_start_moved
+from nacre.errors import WrongType
 from nacre.model import Memory
 from nacre.model.memory import Json
 from nacre.model.validate import check_period
@@ -32,6 +33,15 @@ class WriteRequest:
     terms: Mapping[tuple[str, str], TermEdit] = field(default_factory=dict)
     unjournaled: Mapping[tuple[str, str], TermEdit] = field(default_factory=dict)
 
+    def check(self) -> None:
+        """Raises `WrongType`."""
+        for edit in (*self.edits.values(), *self.terms.values(), *self.unjournaled.values()):
+            if not callable(edit):
+                raise WrongType("each edit", "a function", edit)
+        for id in self.successors.values():
+            if not isinstance(id, str):
+                raise WrongType("each successor", "an id", id)
+
     def guarded(self, guard: Guard) -> WriteRequest:
         """Without secrets in what it writes. Raises `SecretRefused`."""
         return WriteRequest(
@@ -44,7 +54,10 @@ class WriteRequest:
 
 
 def guarded_edit(guard: Guard, edit: Edit, memory: Memory) -> Memory:
-    return guard.before_write(edit(memory), memory)
+    after = edit(memory)
+    if not isinstance(after, Memory):
+        raise WrongType("what an edit returns", "a Memory", after)
+    return guard.before_write(after, memory)
 
 
 def guarded_term(guard: Guard, edit: TermEdit, term: Term) -> Term:

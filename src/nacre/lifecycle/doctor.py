@@ -210,7 +210,7 @@ def repair(settings: Settings, findings: Sequence[Finding], now: float) -> list[
     done = repair_store(settings.store, settings.key, now)
     said = "The file was repaired."
     if done.kept is not None:
-        said = f"What could be read was copied into a new file; the damaged one is kept as {done.kept}."
+        said = f"The file was repaired; as it was before, it is kept as {done.kept}."
     return [said, *what_is_missing(done), *save_ids(done, done.kept or store_file(settings.store))]
 
 

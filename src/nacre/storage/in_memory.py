@@ -53,6 +53,7 @@ from nacre.storage.pages import ORDERS, RISING, check_page, iterate_pages, make_
 from nacre.storage.tables import (
     CONTENT,
     STEM_FIELDS,
+    contents_of,
     ids_asked_for,
     image_of,
     image_text,
@@ -445,6 +446,7 @@ class InMemoryTransaction(InMemoryReader):
             new = replace(current, memory=memory, derived=current.derived if derived is None else derived)
             if seq is not None:
                 new = replace(new, seq_from=seq)
+            past = with_vectors_of(new, past)
         space.versions[memory.id] = (*(with_uses(each, new) for each in past), new)
 
     def remove(self, space: str, id: str, seq: int | None) -> None:
@@ -758,6 +760,18 @@ def entry_of(row: EntryRow, space: str) -> JournalEntry:
     before, after = (image_of(image, row.kind, space) for image in (row.before, row.after))
     done = Operation(row.operation, row.actor, row.at, row.batch, row.why)
     return JournalEntry(row.seq, done, space, row.memory_id, before, after, row.kind)
+
+
+def with_vectors_of(new: Version, past: Sequence[Version]) -> tuple[Version, ...]:
+    """Vectors belong to the text: those that are computed again for it are those of its earlier versions, too."""
+    if not new.embedded:
+        return tuple(past)
+    first = len(past)
+    while first and contents_of(past[first - 1].memory) == contents_of(new.memory):
+        first -= 1
+    chunks, vectors = new.derived.chunks, new.derived.vectors
+    own = (replace(each, derived=each.derived._replace(chunks=chunks, vectors=vectors)) for each in past[first:])
+    return (*past[:first], *own)
 
 
 def with_uses(version: Version, present: Version) -> Version:

@@ -248,6 +248,17 @@ def test_a_change_of_the_embedder_leaves_the_words_of_the_past(store: Backend) -
     assert ids(store.pending(9)) == ["a"]
 
 
+def test_vectors_that_are_computed_again_for_a_text_are_those_of_its_earlier_versions_too(store: Backend) -> None:
+    seq = written(store, (memory("a", "old", tags=("x",)), derived("tea", unit(1))))
+    written(store, memory("a", "old", tags=("y",)))
+    with writing(store) as transaction:
+        transaction.change_embedder(EmbedderIdentity("second", 8))
+    put(store, (memory("a", "old", tags=("y",)), derived("tea", unit(0, 1))))
+    then = store.at(SPACE, seq)
+    assert ids(then.by_vector(SPACE, unit(0, 1), ALL, 9)) == ["a"]
+    assert [each.tags for each in then.get_many(SPACE, ["a"])] == [("x",)]
+
+
 def test_a_reader_of_the_past_is_not_disturbed_by_writers(store: Backend) -> None:
     """Every answer is that of one state, while another thread edits, adds and removes."""
     put(store, *((memory(f"m{i}", "old", tags=("x",)), derived("tea", unit(1, i))) for i in range(10)))

@@ -137,3 +137,12 @@ def test_a_tag_writes_little_to_the_log(tmp_path: Path, memories: int) -> None:
     within = sum(size <= 16 << 10 for size in sizes)
     # 89 to 96 of 100, by where random names fall, and 77 to 88 with one page more for each.
     assert within > 0.88 * len(sizes) and max(sizes) <= 24 << 10, sorted(sizes)
+
+
+@pytest.mark.parametrize("change", ["UPDATE sqlite_sequence SET seq = 1", "DELETE FROM sqlite_sequence"])
+def test_a_number_is_not_given_again_where_the_last_one_is_damaged(store: SQLiteBackend, change: str) -> None:
+    written(store, *((memory(f"m{n}"), derived("tea", unit(1))) for n in range(3)))
+    rows(store, change)
+    assert "would be given again" in str(store.health(thorough=True).problems)
+    written(store, (memory("n"), derived("tea", unit(1))))
+    assert set(ids(store.by_words(SPACE, ["tea"], ALL, 9))) == {"n", "m2", "m1", "m0"}

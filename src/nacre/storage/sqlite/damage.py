@@ -13,7 +13,8 @@ from typing import Any
 
 import apsw
 
-from nacre.storage.sqlite.rows import LAST_SEQ, LATER_VERSIONS, RECORDS, SELECTED, from_row
+from nacre.storage import tables
+from nacre.storage.sqlite.rows import LAST_SEQ, LATER_VERSIONS, PLACE_BITS, RECORDS, SELECTED, from_row, only_row
 from nacre.storage.tables import DamagedRecord
 
 log = logging.getLogger("nacre.damage")
@@ -24,6 +25,10 @@ READ_FAULTS = (apsw.Error, UnicodeDecodeError)  # what a statement on a damaged 
 UNREADABLE = (DamagedRecord, UnicodeDecodeError, zlib.error, apsw.CorruptError)
 # The last column is not part of a record, but a search reads it.
 READ = f"SELECT {SELECTED}, version.role FROM main.{RECORDS} WHERE version.row"
+SIGN = "row, key, seq_from"  # of a version: its row number may be given again
+# How often the file was repaired in place: what a connection hides may be sound since.
+REPAIRS = "(SELECT coalesce(max(value), 0) FROM main.meta WHERE key = 'repairs')"
+NOTE_REPAIR = "INSERT INTO meta VALUES ('repairs', 1) ON CONFLICT DO UPDATE SET value = value + 1"
 # Columns as raw bytes: a text that is not UTF-8 would make the driver refuse the whole row.
 NAME = (
     "SELECT CAST((SELECT name FROM space WHERE number = version.space) AS BLOB),"
@@ -88,6 +93,65 @@ def out_of_reach(connection: apsw.Connection) -> int:
         " WHERE version.seq_to IS NULL AND (memory.gone <> 0 OR memory.space <> version.space)"
     )
     return int(connection.execute(sql).fetchall()[0][0])  # type: ignore[arg-type]
+
+
+def without_first(connection: apsw.Connection) -> int:
+    """How many contents no search finds, because it would find them by their first version, and that is lost."""
+    first = "(SELECT 1 FROM main.version WHERE row = content.number)"
+    return int(only_row(connection, f"SELECT count(*) FROM content WHERE NOT EXISTS {first}")[0])
+
+
+def without_present(connection: apsw.Connection) -> list[int]:
+    """The keys of memories that nobody has removed: their present version is lost."""
+    last = "(SELECT max(seq_to) FROM main.version WHERE version.key = memory.key)"
+    sql = (
+        "SELECT key FROM main.memory WHERE gone = 0"
+        " AND NOT EXISTS (SELECT 1 FROM main.version WHERE version.key = memory.key AND seq_to IS NULL)"
+        " AND NOT EXISTS (SELECT 1 FROM journal"
+        f" WHERE place = (memory.space << {PLACE_BITS}) + {last} AND journal.key = memory.key AND NOT new)"
+    )
+    return [int(key) for (key,) in connection.execute(sql).fetchall()]  # type: ignore[arg-type]
+
+
+# A version that has ended before it began, or not yet when the next one of its memory begins.
+OVERLAPS = (
+    "(version.seq_to <= version.seq_from OR EXISTS (SELECT 1 FROM main.version AS later WHERE later.key = version.key"
+    f" AND later.seq_from BETWEEN version.seq_from + 1 AND coalesce(version.seq_to, {LAST_SEQ}) - 1))"
+)
+
+
+def overlapping(connection: apsw.Connection) -> int:
+    return int(only_row(connection, f"SELECT count(*) FROM main.version NOT INDEXED WHERE {OVERLAPS}")[0])
+
+
+# The tables whose rows are numbered when they are written, each with the column of its numbers.
+NUMBERED = {"memory": "key", "content": "number", "chunk": "id"}
+LAST = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = '{0}'), 0)"
+HIGHEST = "coalesce((SELECT max({1}) FROM main.{0}), 0)"
+
+
+def numbers_to_raise(connection: apsw.Connection) -> dict[str, int]:
+    """The highest number of each table whose last one, as the file says it, is lower: it would be given again."""
+    raised = {}
+    for table in NUMBERED.items():
+        last, highest = only_row(connection, f"SELECT {LAST.format(*table)}, {HIGHEST.format(*table)}")
+        if last < highest:
+            raised[table[0]] = int(highest)
+    return raised
+
+
+def counted_names(connection: apsw.Connection) -> dict[str, tuple[int, int]]:
+    """Of the names and links of the present: how many there are, and how many the memories have. Raises where a
+    version cannot be read."""
+    labels = links = 0
+    for lists, stems in connection.execute("SELECT lists, stems FROM main.version NOT INDEXED WHERE seq_to IS NULL"):
+        fields = dict[str, Any]()
+        tables.unpack_lists(str(lists), fields)
+        labels += len(tables.listed_names(fields, tables.unpacked_stems(stems, 2)))
+        links += len({(link.to, link.rel) for link in fields.get("links", ())})
+    counted = "SELECT (SELECT count(*) FROM main.label WHERE seq_to IS NULL), (SELECT count(*) FROM main.link"
+    there = only_row(connection, f"{counted} WHERE seq_to IS NULL)")
+    return {"label": (there[0], labels), "link": (there[1], links)}
 
 
 def beyond_journal(connection: apsw.Connection) -> dict[int, int]:
@@ -161,15 +225,28 @@ def hide(connection: apsw.Connection, path: Path, known: set[int]) -> bool:
     damaged = damaged_rows(connection)
     if not damaged.keys() - hidden(connection):
         return False
+    known.intersection_update(damaged)
     for row, why in damaged.items():
         if row not in known:
             known.add(row)
             space, id = name(connection, row)
             log.warning("The record %s (space %s) in %s is damaged and left out: %s. %s", id, space, path, why, REMEDY)
-    rows = ", ".join(map(str, damaged))
     connection.execute("DROP VIEW IF EXISTS temp.version")
-    connection.execute(f"CREATE TEMP VIEW version AS SELECT * FROM main.version WHERE row NOT IN ({rows})")
+    connection.execute(
+        f"CREATE TEMP VIEW version AS SELECT * FROM main.version WHERE {none_of(connection, damaged)}"
+        f" OR {REPAIRS} <> {only_row(connection, f'SELECT {REPAIRS}')[0]}"
+    )
     return True
+
+
+def none_of(connection: apsw.Connection, damaged: Collection[int]) -> str:
+    """The condition that a version is none of these. Its row number alone does not say so: when a damaged version is
+    purged or compacted away, another one may get its number."""
+    signs = [sign for row in damaged for sign in walk(connection, f"SELECT {SIGN} FROM main.version WHERE row = {row}")]
+    signed = [sign for sign in signs if all(isinstance(number, int) for number in sign)]
+    unsigned = ", ".join(map(str, set(damaged) - {row for row, *_ in signed}))
+    others = f"row NOT IN ({unsigned}) AND ({SIGN}) NOT IN (VALUES {', '.join(map(str, signed)) or '(0, 0, 0)'})"
+    return f"row NOT IN ({', '.join(map(str, damaged))}) OR {others}"
 
 
 def hidden(connection: apsw.Connection) -> set[int]:

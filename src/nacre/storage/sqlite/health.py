@@ -27,9 +27,11 @@ def examine(connection: apsw.Connection, path: Path, *, thorough: bool) -> Healt
         if not thorough:
             return health
         faults = tuple(damages(connection))
-        counters = () if faults else tuple(miscounted(connection))
+        counters = () if faults else (*miscounted(connection), *misnamed(connection))
         vectors = tuple(vector_damages(connection))
         notes = health.notes
+        if missing := damage.missing_entries(connection):
+            notes = (*notes, f"Entries that the journal lacks: {missing}. Earlier states may not be shown any more.")
         if not faults:
             altered = altered_notes(altered_texts(connection))
             notes = (*notes, *range_notes(out_of_range(connection)), *altered)
@@ -94,6 +96,14 @@ def miscounted(connection: apsw.Connection) -> Iterator[str]:
         yield f"The counters say {worded} texts with words, and there are {contents}. {REINDEX}"
 
 
+def misnamed(connection: apsw.Connection) -> Iterator[str]:
+    """A name or a link that is lost: a filter does not find its memory, though the memory itself has it."""
+    for table, (there, expected) in damage.counted_names(connection).items():
+        if there != expected:
+            kind = {"label": "tags and other names", "link": "links"}[table]
+            yield f"The index of {kind} holds {there} of {expected}. {REINDEX}"
+
+
 def out_of_range(connection: apsw.Connection) -> Sequence[Row]:
     """What `range_notes` reads: memories with numbers that are none of theirs."""
     return connection.execute(
@@ -136,8 +146,7 @@ def damages(connection: apsw.Connection) -> Iterator[str]:
             yield f"The record {id} (space {space}) is damaged and left out everywhere: {why}. {FIX}"
         if unreached := damage.out_of_reach(connection):
             yield f"{unreached} memories cannot be written, because a row of theirs is damaged. {FIX}"
-        if damage.beyond_journal(connection):
-            yield f"Memories have journal numbers that would be given again, and edits would fail. {FIX}"
+        yield from wrong_rows(connection)
     except apsw.CorruptError as error:
         yield f"The memories cannot all be read ({error}). {FIX}"
     for foreign in schema.foreign_definitions(connection):
@@ -146,6 +155,20 @@ def damages(connection: apsw.Connection) -> Iterator[str]:
         yield f"The file is damaged: {fault}. {FIX}"
     for line in damage.broken_structure(connection):
         yield f"The file is damaged ({line}). {FIX}"
+
+
+def wrong_rows(connection: apsw.Connection) -> Iterator[str]:
+    """Rows that can be read and do not fit the others."""
+    if unled := damage.without_first(connection):
+        yield f"Texts that no search finds, because the row that leads to them is lost: {unled}. {FIX}"
+    if ended := len(damage.without_present(connection)):
+        yield f"Memories whose present version is lost: {ended}. {FIX}"
+    if overlapping := damage.overlapping(connection):
+        yield f"Versions that do not end where the next one of their memory begins: {overlapping}. {FIX}"
+    if damage.numbers_to_raise(connection):
+        yield f"Memories have row numbers that would be given again. {FIX}"
+    if damage.beyond_journal(connection):
+        yield f"Memories have journal numbers that would be given again, and edits would fail. {FIX}"
 
 
 def word_damages(connection: apsw.Connection) -> Iterator[str]:

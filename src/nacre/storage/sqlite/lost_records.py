@@ -30,9 +30,11 @@ from nacre.storage.tables import SCALARS, DamagedRecord, SQLValue
 
 Values = tuple[Any, ...]
 
+EARLIER_NOTE = "Recovered from a damaged file: an earlier version; what was changed later may be lost."
 NOTE = "Recovered from a damaged file: its text is whole, its other values may be lost."
 UNKNOWN_TRUST = 0.5  # of a text of which nobody knows any more how far it was trusted
 ACTOR = "doctor"
+OF_STATUS = frozenset(("status", "trashed_from"))
 
 # What follows is from "Database File Format" in SQLite's documentation: sections 1.3 (header), 1.6 (pages), 2.1 (rows),
 # 4.1 (write-ahead log).
@@ -106,10 +108,12 @@ class StoredContent(NamedTuple):
 
 
 class Orphan(NamedTuple):
-    """A content without a version, and the version that it belonged to, where something of that is known."""
+    """A content without a version, and the version that it belonged to, where something of that is known; or that of an
+    earlier version, where the present one is lost with its text."""
 
     owner: Remains | None
     content: StoredContent
+    is_earlier: bool = False
 
 
 # Pages
@@ -391,38 +395,49 @@ class TextRecovery:
     contents: Mapping[int, Values] = field(default_factory=dict)
 
     def recover(self, numbers: Iterable[int]) -> list[str]:
-        """A memory for every content among `numbers` that no version of `new` has, unless it is known to be an earlier
-        state of a memory that is there, or of one that was deleted. Where its status is not known, it is in the
-        archive. Returns their ids."""
+        """A memory for every content among `numbers` of a version that is lost, unless it is known to be an earlier
+        state of a memory that is there, or of one that was deleted. Of a memory that has only earlier versions, the
+        newest one. What is not known otherwise is as in the newest version that can be read; where the status is not
+        known, the memory is in the archive. Returns their ids."""
         held = {number for (number,) in self.new.execute("SELECT content FROM main.version").fetchall()}
         orphans = dict[int, Orphan]()
-        lost = [number for number in numbers if number not in held]
+        lost = [number for number in numbers if number not in held or number in self.remains]
         indexed = indexed_versions(self.old, lost) if lost else {}
         for number in lost:
             if (content := sound_content(self.old, number, self.contents)) is not None:
                 orphans[number] = Orphan(self.remains.get(number) or indexed.get(number), content)
+        for key in damage.without_present(self.new):
+            number, seq_to = newest_version(self.new, key)
+            if number not in orphans and (content := sound_content(self.new, number, {})) is not None:
+                orphans[number] = Orphan(Remains(key, seq_to), content, is_earlier=True)
         if not orphans:
             return []
         known = indexed_fields(self.old, [each.owner.key for each in orphans.values() if each.owner is not None])
         recovered = list[str]()
         for number in newest_first(orphans):
-            owner, content = orphans[number]
+            owner = orphans[number].owner
             if owner is not None and (owner.key in self.deleted or is_present(self.new, owner.key)):
                 continue
-            fields = {} if owner is None else {**known[owner.key], **sound_fields(owner.columns)}
+            fields = {} if owner is None else earlier_fields(self.new, owner)
+            if owner is not None:
+                fields |= {**known[owner.key], **sound_fields(owner.columns)}
+            if orphans[number].is_earlier:  # it may have been forgotten since
+                fields = {name: value for name, value in fields.items() if name not in OF_STATUS}
             with suppress(DamagedRecord, apsw.ConstraintError):
-                recovered.append(self._put(number, content, owner, fields))
+                recovered.append(self._put(number, orphans[number], fields))
         return recovered
 
-    def _put(self, number: int, content: StoredContent, owner: Remains | None, fields: dict[str, object]) -> str:
+    def _put(self, number: int, orphan: Orphan, fields: dict[str, object]) -> str:
         """Writes the memory, under its own id where that is known; returns the id."""
+        owner, content, is_earlier = orphan
         space = content.space
         self.new.execute("INSERT OR IGNORE INTO space(number, name) VALUES (?, ?)", (space, invented_name(space)))
         name, seq, last_at = rows.only_row(self.new, "SELECT name, seq, last_at FROM present WHERE number = ?", space)
         at = float(max(self.now, last_at))
         key = next_key(self.new) if owner is None else owner.key
         id = str(uuid4()) if owner is None else self._free_id(space, key)
-        self._complete(fields, at, None if owner is None else journal_time(self.new, key))
+        journaled_at = None if owner is None else journal_time(self.new, key)
+        self._complete(fields, at, journaled_at, EARLIER_NOTE if is_earlier else NOTE)
         text = rows.plain_text(content.text)
         memory = Memory(id=id, text=text, title=content.title, role=content.role, space=str(name), **fields)  # type: ignore[arg-type]
         seq_from = int(seq) + 1 if owner is None else owner.seq_from
@@ -434,7 +449,7 @@ class TextRecovery:
         return id
 
     @staticmethod
-    def _complete(fields: dict[str, object], at: float, journaled_at: float | None) -> None:
+    def _complete(fields: dict[str, object], at: float, journaled_at: float | None, note: str) -> None:
         """Adds what every memory has, and what marks one of which only the text is known."""
         times = [each for each in (journaled_at, fields.get("updated_at")) if isinstance(each, int | float)]
         fields.setdefault("created_at", min(times, default=at))
@@ -442,7 +457,7 @@ class TextRecovery:
         fields.setdefault("status", "archived")  # it may have been forgotten, edited or undone: a person decides
         fields.setdefault("trust", UNKNOWN_TRUST)
         fields["tags"] = (*(tag for tag in fields.get("tags", ()) if tag != SALVAGED), SALVAGED)  # type: ignore[attr-defined]
-        fields["source_notes"] = "\n".join(filter(None, (str(fields.get("source_notes", "")), NOTE)))
+        fields["source_notes"] = "\n".join(filter(None, (str(fields.get("source_notes", "")), note)))
 
     def _put_entry(self, memory: Memory, space: int, seq: int, key: int, at: float) -> None:
         latest, memories, stems = rows.only_row(
@@ -467,16 +482,10 @@ class TextRecovery:
         )
         self.new.execute("UPDATE content SET pending = 1 WHERE number = ?", (number,))
         length = len(" ".join(tables.unpacked_stems(content.words, 3)).split())
-        values: list[SQLValue] = [
-            number,
-            key,
-            content.space,
-            seq_from,
-            None,
-            seq_from,
-            number,
-            1,
-        ]
+        counted = "SELECT 1 + coalesce(max(version), 0) FROM main.version WHERE key = ?"
+        version = int(rows.only_row(self.new, counted, key)[0])
+        row = row_for(self.new, number, number)
+        values: list[SQLValue] = [row, key, content.space, seq_from, None, seq_from, number, version]
         values += [*rows.version_values(memory), tables.packed_stems(("", "")), length]
         values += rows.place_values(memory.role, memory.text)
         self.new.execute(f"INSERT INTO main.version VALUES ({', '.join('?' for _ in values)})", values)
@@ -488,6 +497,34 @@ class TextRecovery:
         taken = "SELECT 1 FROM main.memory WHERE space = ? AND id = ? AND gone = 0 AND key <> ?"
         free = (id for id in own if id and not self.new.execute(taken, (space, id, key)).fetchall())
         return next(free, "") or str(uuid4())
+
+
+def row_for(new: apsw.Connection, row: int | None, content: int) -> int:
+    """The number of a version of a content that had this number, if it had any."""
+    if row is not None and row > rows.LATER_VERSIONS:
+        return row
+    is_taken = new.execute("SELECT 1 FROM main.version WHERE row = ?", (content,)).fetchall()
+    last = "SELECT 1 + max(?, coalesce(max(row), 0)) FROM main.version"
+    return int(rows.only_row(new, last, rows.LATER_VERSIONS)[0]) if is_taken else content
+
+
+def newest_version(new: apsw.Connection, key: int) -> tuple[int, int]:
+    """Its content and its end, 0 and 0 where there is none."""
+    sql = "SELECT content, coalesce(seq_to, 0) FROM main.version WHERE key = ? ORDER BY seq_from DESC LIMIT 1"
+    return next(((int(content), int(end)) for content, end in rows.fetch(new, sql, (key,))), (0, 0))
+
+
+def earlier_fields(new: apsw.Connection, owner: Remains) -> dict[str, object]:
+    """Of the newest version before this one; whether the memory was forgotten since, nobody knows."""
+    sql = (
+        f"SELECT {rows.SELECTED} FROM {rows.RECORDS} WHERE version.key = ? AND version.seq_from < ?"
+        " ORDER BY version.seq_from DESC LIMIT 1"
+    )
+    for row in rows.fetch(new, sql, (owner.key, owner.seq_from)):
+        memory = rows.from_row(row)
+        names = {*SCALARS, *LISTS, "metadata", "links"} - OF_STATUS
+        return {name: getattr(memory, name) for name in names}
+    return {}
 
 
 def invented_name(space: int) -> str:

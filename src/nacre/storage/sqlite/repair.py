@@ -7,7 +7,7 @@ import os
 import shutil
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -21,12 +21,13 @@ import apsw
 
 from nacre.errors import NotAStore, StorageError, StoreBusy, StoreDamaged, WrongKey
 from nacre.files import create_private, log_of, size_of
-from nacre.model.instants import stamp
+from nacre.model.instants import FIRST, LAST, stamp
 from nacre.storage import tables
 from nacre.storage.sqlite import damage, lost_records, rows, schema
 from nacre.storage.sqlite.backup import (
     BESIDE,
     alone,
+    copied,
     examine,
     keep_damaged,
     open_existing,
@@ -44,7 +45,7 @@ from nacre.storage.sqlite.connection import (
     unlock,
 )
 from nacre.storage.sqlite.damage import walk
-from nacre.storage.sqlite.lost_records import Remains, ScannedRows, TextRecovery, invented_name
+from nacre.storage.sqlite.lost_records import Remains, ScannedRows, TextRecovery, invented_name, row_for
 from nacre.storage.sqlite.rows import LATER_VERSIONS, RECORDS, SELECTED, from_row
 from nacre.storage.sqlite.transaction import renew_leads, write_counts
 from nacre.storage.tables import (
@@ -116,34 +117,44 @@ def repaired_in_place(path: Path, key: Key | None, now: float) -> Repaired | Non
         connection.execute("BEGIN IMMEDIATE")
         try:
             own_keys, numbered = misattributed(connection), rightly_numbered(connection)
+            spaces = space_names(connection)
             connection.execute("REINDEX")
+            named = [space for space in spaces.items() if space[1]]
+            connection.executemany("INSERT OR IGNORE INTO space(number, name) VALUES (?, ?)", named)
+            restore_spaces(connection, connection)
             number_again(connection, numbered)
+            continue_rows(connection)
             renew_places(connection)
+            renew_uses(connection, now)
             connection.executemany("UPDATE OR IGNORE main.version SET key = ?2 WHERE row = ?1", own_keys.items())
             damaged = damage.damaged_rows(connection)
             remains = dict(filter(None, (readable_remains(connection, row) for row in damaged)))
             aside = [set_aside(connection, row, why, now) for row, why in damaged.items()]
-            spaces = space_names(connection)
+            end_versions(connection)
+            renew_leads(connection)
             ids = {key: id for key, _, id, _ in walk(connection, f"{NAMES} NOT INDEXED")} if remains else {}
-            recovered = TextRecovery(connection, connection, now, remains, ids).recover(remains)
+            recovered = TextRecovery(connection, connection, now, remains, ids).recover(unheld(connection, remains))
             invented = invented_spaces(spaces, connection)
             renew_leads(connection)
+            lost = ids_of(connection, damage.without_present(connection))
             follow_versions(connection)
-            if aside:
-                mark_entries(connection)
-                drop_orphans(connection)
-            if continue_numbers(connection, now):
-                recount(connection)
-                begin_journal(connection)
+            mark_entries(connection)
+            renew_names(connection, anew=bool(aside or recovered))
+            continue_numbers(connection, now)
+            drop_orphans(connection)
+            begin_journal(connection)
             sound = not any(damage.broken_structure(connection, 1)) and not any(damage.unreadable_tables(connection))
             sound = sound and not any(schema.foreign_definitions(connection))
+            kept = keep_copy(path, key, now) if sound and aside else None
+            connection.execute(damage.NOTE_REPAIR)
             connection.execute("COMMIT" if sound else "ROLLBACK")
         except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
         only_aside = tuple(id for id in aside if id not in recovered)
-        return Repaired(only_aside, (), tuple(recovered), invented) if sound else None
+        only_lost = tuple(id for id in lost if id not in aside)
+        return Repaired(only_aside, only_lost, tuple(recovered), invented, kept=kept) if sound else None
     except (StoreBusy, WrongKey):
         raise
     except (*FAULTS, NotAStore):
@@ -153,13 +164,10 @@ def repaired_in_place(path: Path, key: Key | None, now: float) -> Repaired | Non
 
 
 def set_aside(connection: apsw.Connection, row: int, why: str, now: float) -> str:
-    """Moves a damaged version, as far as it can be read, to the table `quarantine`; returns the record's name."""
+    """Moves a damaged version, as far as it can be read, to the table `quarantine`; returns the record's name. Its
+    memory and names stay until the texts are recovered."""
     space, id = damage.name(connection, row)
     quarantine(connection, space, id, why, now, raw_columns(connection, row))
-    of_it = "key IN (SELECT key FROM main.version WHERE row = ? AND seq_to IS NULL)"
-    connection.execute(f"UPDATE main.memory SET gone = key WHERE {of_it}", (row,))
-    for table in ("label", "link"):
-        connection.execute(f"DELETE FROM main.{table} WHERE seq_to IS NULL AND {of_it}", (row,))
     connection.execute("DELETE FROM main.version WHERE row = ?", (row,))
     return id
 
@@ -172,6 +180,54 @@ def readable_remains(connection: apsw.Connection, row: int) -> tuple[int, Remain
             if seq_to is None and all(isinstance(number, int) for number in (content, key, seq_from)):
                 return int(content), Remains(int(key), int(seq_from), raw_columns(connection, row))  # type: ignore[arg-type]
     return None
+
+
+def ids_of(connection: apsw.Connection, keys: Sequence[int]) -> list[str]:
+    sql = f"SELECT CAST(id AS BLOB) FROM main.memory WHERE key {rows.AMONG}"
+    return [damage.legible(id) for (id,) in rows.fetch(connection, sql, (json.dumps(list(keys)),))]
+
+
+def unheld(connection: apsw.Connection, remains: Mapping[int, Remains]) -> list[int]:
+    """The contents of versions that were set aside, and those that no version has."""
+    sql = "SELECT number FROM content WHERE number NOT IN (SELECT content FROM main.version)"
+    return sorted({*remains, *(number for (number,) in rows.fetch(connection, sql))})
+
+
+def end_versions(connection: apsw.Connection) -> None:
+    """Where a flipped bit has changed the end of a version, it ends where the next one of its memory begins; the last
+    one, whose end no entry knows, is the present one."""
+    following = "SELECT min(later.seq_from) FROM main.version AS later WHERE later.key = version.key"
+    connection.execute(
+        f"UPDATE main.version SET seq_to = ({following} AND later.seq_from > version.seq_from) WHERE {damage.OVERLAPS}"
+    )
+    connection.executemany(
+        "UPDATE main.version SET seq_to = NULL WHERE key = ?1 AND seq_from ="
+        " (SELECT max(seq_from) FROM main.version WHERE key = ?1) AND NOT EXISTS (SELECT 1 FROM journal WHERE"
+        f" place = (version.space << {rows.PLACE_BITS}) + version.seq_to AND journal.key = ?1)",
+        [(key,) for key in damage.without_present(connection)],
+    )
+
+
+def continue_rows(connection: apsw.Connection) -> None:
+    """New rows get numbers above those of all others."""
+    for table, highest in damage.numbers_to_raise(connection).items():
+        connection.execute("DELETE FROM sqlite_sequence WHERE name = ?", (table,))
+        connection.execute("INSERT INTO sqlite_sequence(name, seq) VALUES (?, ?)", (table, highest))
+
+
+def renew_uses(connection: apsw.Connection, now: float) -> None:
+    """A use that no memory can have: the memory counts as used at its last change, and as never recalled."""
+    number = "typeof({}) IN ('integer', 'real')"
+    changed = (
+        "(SELECT updated_at FROM main.version WHERE version.key = memory.key AND seq_to IS NULL"
+        f" AND {number.format('updated_at')} AND updated_at BETWEEN ?1 AND ?2)"
+    )
+    connection.execute(
+        f"UPDATE main.memory SET last_accessed = coalesce({changed}, ?3)"
+        f" WHERE NOT ({number.format('last_accessed')} AND last_accessed BETWEEN ?1 AND ?2)",
+        (FIRST, LAST, now),
+    )
+    connection.execute(f"UPDATE main.memory SET access_count = 0 WHERE NOT {number.format('access_count')}")
 
 
 def misattributed(connection: apsw.Connection) -> dict[int, int]:
@@ -219,9 +275,9 @@ def follow_versions(connection: apsw.Connection) -> None:
     connection.execute(f"UPDATE OR IGNORE main.memory SET gone = 0 WHERE gone <> 0 AND key IN {present}")
 
 
-def continue_numbers(connection: apsw.Connection, now: float) -> bool:
-    """New entries get numbers above those of every version, also where the end of the journal is lost. Where this
-    returns True, everything has to be counted again."""
+def continue_numbers(connection: apsw.Connection, now: float) -> None:
+    """New entries get numbers above those of every version, also where the end of the journal is lost. Then
+    everything has to be counted again."""
     beyond = damage.beyond_journal(connection)
     newest = "coalesce((SELECT max(max(created_at, updated_at)) FROM main.version WHERE space = number), 0)"
     for space, highest in beyond.items():
@@ -230,7 +286,6 @@ def continue_numbers(connection: apsw.Connection, now: float) -> bool:
             f" (SELECT max(last_at, ?3), max(latest, {newest}) FROM present WHERE number = ?1) WHERE number = ?1",
             (space, highest, now),
         )
-    return bool(beyond)
 
 
 def begin_journal(connection: apsw.Connection) -> None:
@@ -377,10 +432,35 @@ def readable(kind: str, value: Any) -> object:
     return {"hex": value.hex()}
 
 
+def place_to_keep(file: Path, now: float) -> Path:
+    """Of the damaged file, beside the repaired one. Raises `StorageError` where it is taken."""
+    place = file.with_name(f"{file.name}.damaged-{stamp(now)}")
+    if place.exists() or log_of(place).exists():
+        raise StorageError(f"{place} is there already, and nothing is written over; move it and repeat.")
+    return place
+
+
+def keep_copy(path: Path, key: Key | None, now: float) -> Path:
+    """Of the file as it is without the transaction that repairs it."""
+    file = path.resolve()
+    place = place_to_keep(file, now)
+    unfinished = place.with_name(f".{place.name}{UNFINISHED_REKEY}")
+    reader = open_existing(file)
+    try:
+        unlock(reader, path, key)
+        create_private(unfinished)
+        copied(reader, unfinished, key)
+        shutil.copymode(file, unfinished)
+        to_disk(unfinished)
+        unfinished.replace(place)
+    finally:
+        reader.close()
+        unfinished.unlink(missing_ok=True)
+    return place
+
+
 def rebuilt(file: Path, path: Path, key: Key | None, now: float) -> Repaired:
-    damaged_copy = file.with_name(f"{file.name}.damaged-{stamp(now)}")
-    if damaged_copy.exists() or log_of(damaged_copy).exists():
-        raise StorageError(f"{damaged_copy} is there already, and nothing is written over; move it and repeat.")
+    damaged_copy = place_to_keep(file, now)
     fresh, copy = (file.with_name(f".{file.name}.{uuid4().hex[:8]}{UNFINISHED_REKEY}") for _ in range(2))
     with ExitStack() as held:
         holder: apsw.Connection | None = None
@@ -470,7 +550,7 @@ def salvage(file: Path, path: Path, key: Key | None, fresh: Path, now: float) ->
         mark_entries(new)
         follow_versions(new)
         rebuild_names(new)
-        carry_walks(old, new)
+        put_walks(new, walk(old, WALKS))
         rebuild_words(new)
         entries = damage.missing_entries(new, without_row)
         continue_numbers(new, now)
@@ -671,6 +751,7 @@ def carry_memories(old: apsw.Connection, new: apsw.Connection, scan: ScannedRows
             elif not id.startswith("row "):
                 lost.append(id)
     carry_misplaced(old, new, names, scan)
+    end_versions(new)
     numbers = sorted({*contents, *scan.content})
     ids = {key: id for key, (_, id, _) in names.items()}
     deleted = {key for key, (_, _, gone) in names.items() if gone}
@@ -721,6 +802,7 @@ def put_version(
     if not identity or not texts:
         raise DamagedRecord("a part of it cannot be found")
     (space, gone, *known), texts_of = identity[0], texts[0]
+    known[1:] = sound_uses(known[1], known[2], version["updated_at"])
     name = new.execute("SELECT name FROM space WHERE number = ?", (version["space"],)).fetchall()
     if not name:
         raise DamagedRecord("its space cannot be found")
@@ -747,15 +829,6 @@ def put_version(
     new.execute(f"INSERT INTO version(row, {VERSION_COLUMNS}) VALUES ({marks})", list(version.values()))
 
 
-def row_for(new: apsw.Connection, row: int | None, content: int) -> int:
-    """The number of a version of a content that had this number, if it had any."""
-    if row is not None and row > LATER_VERSIONS:
-        return row
-    is_taken = new.execute("SELECT 1 FROM main.version WHERE row = ?", (content,)).fetchall()
-    last = "SELECT 1 + max(?, coalesce(max(row), 0)) FROM main.version"
-    return int(rows.only_row(new, last, LATER_VERSIONS)[0]) if is_taken else content
-
-
 def row_or_scanned(old: apsw.Connection, sql: str, number: int, scanned: list[Any]) -> list[tuple[Any, ...]]:
     """The row of this number, or `scanned` where the way to it is damaged."""
     try:
@@ -778,6 +851,12 @@ def put_memory(new: apsw.Connection, row: tuple[Any, ...], names: dict[int, tupl
     )
     if not new.execute("SELECT 1 FROM memory WHERE key = ?", (key,)).fetchall():
         raise DamagedRecord("another memory has its id")
+
+
+def sound_uses(last_accessed: Any, access_count: Any, changed: Any) -> tuple[Any, Any]:
+    """As `renew_uses`."""
+    is_time = isinstance(last_accessed, int | float) and FIRST <= last_accessed <= LAST
+    return last_accessed if is_time else changed, access_count if isinstance(access_count, int | float) else 0
 
 
 def is_pair(uses: object) -> bool:
@@ -846,12 +925,22 @@ def end_name(
         new.execute("INSERT OR IGNORE INTO link VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?)", (*places, *value))
 
 
-def carry_walks(old: apsw.Connection, new: apsw.Connection) -> None:
-    for key, target, rel, seq_from, walks in walk(
-        old, "SELECT key, target, rel, seq_from, walks FROM link WHERE walks > 0"
-    ):
-        if isinstance(walks, int):
-            new.execute(
-                "UPDATE link SET walks = ? WHERE key = ? AND target = ? AND rel = ? AND seq_from = ?",
-                (walks, key, target, rel, seq_from),
-            )
+def renew_names(connection: apsw.Connection, *, anew: bool = False) -> None:
+    """Makes the names and links of all versions again where there are not as many as the memories have, or `anew`."""
+    if not anew and all(there == expected for there, expected in damage.counted_names(connection).values()):
+        return
+    walks = list(walk(connection, WALKS))
+    for table in ("label", "link"):
+        connection.execute(f"DELETE FROM main.{table}")
+    rebuild_names(connection)
+    put_walks(connection, walks)
+
+
+WALKS = "SELECT walks, key, target, rel, seq_from FROM main.link WHERE walks > 0"
+
+
+def put_walks(new: apsw.Connection, walks: Iterable[tuple[Any, ...]]) -> None:
+    """Of the links in the order of `WALKS`."""
+    of_link = "key = ? AND target = ? AND rel = ? AND seq_from = ?"
+    counted = [row for row in walks if isinstance(row[0], int)]
+    new.executemany(f"UPDATE main.link SET walks = ? WHERE {of_link}", counted)

@@ -37,7 +37,7 @@ from nacre.storage.buffered_transaction import (
     Stored,
     contents_of_rows,
 )
-from nacre.storage.sqlite import rows
+from nacre.storage.sqlite import damage, rows
 from nacre.storage.sqlite.rows import AMONG, SELECTED, from_row
 from nacre.storage.tables import (
     CONTENT,
@@ -122,9 +122,9 @@ STATEMENTS: Mapping[str, str] = {
 }
 # A space with what else a writer needs, and those of its memories that are asked for: one row for each, or one without.
 # Given so far, by table; of versions those that are not the first of their content.
-LAST_NUMBERS = (
-    "(SELECT json_group_object(name, seq) FROM (SELECT name, seq FROM sqlite_sequence UNION ALL"
-    f" SELECT 'version', max({rows.LATER_VERSIONS}, coalesce((SELECT max(row) FROM main.version), 0))))"
+LAST_NUMBERS = "json_object({}, 'version', max({}, coalesce((SELECT max(row) FROM main.version), 0)))".format(
+    ", ".join(f"'{each[0]}', max({damage.LAST}, {damage.HIGHEST})".format(*each) for each in damage.NUMBERED.items()),
+    rows.LATER_VERSIONS,
 )
 SPACE = ("number", "seq", "last_at", "memories", "stems", "latest")
 LAST_VECTOR = "(SELECT chunk FROM vector WHERE space = space.number ORDER BY chunk DESC LIMIT 1)"
@@ -339,9 +339,11 @@ class SQLiteTransaction(BufferedTransaction[Space]):
             f"UPDATE journal SET key = NULL, before = NULL, after = NULL, why = '' WHERE {OF_MEMORIES} AND kind = ?",
             (*of_memories(known.number, id), MEMORY),
         )
-        sql = "SELECT key, gone FROM memory WHERE space = ? AND id = ?"
-        for key, gone in rows.fetch(self._connection, sql, (known.number, id)):
-            (self._delete if gone else self._delete_past)(known, key)
+        # A damaged version is hidden: only a purge can mean its memory, and has not removed what it could not read.
+        stays = "gone = 0 AND EXISTS (SELECT 1 FROM version WHERE version.key = memory.key AND version.seq_to IS NULL)"
+        sql = f"SELECT key, {stays} FROM memory WHERE space = ? AND id = ?"
+        for key, is_present in rows.fetch(self._connection, sql, (known.number, id)):
+            (self._delete_past if is_present else self._delete)(known, key)
         self._stored.pop((space, id), None)
         self._delete_link_data(known.number, change)
 
@@ -528,13 +530,16 @@ class SQLiteTransaction(BufferedTransaction[Space]):
         )
 
     def rebuild_indexes(self) -> None:
-        """Also fills a word index that is damaged or disagrees with the contents, and counts everything again."""
+        """Also fills a word index that is damaged or disagrees with the contents, makes the names and links of versions
+        again where some are lost, and counts everything again."""
         from nacre.storage.sqlite import repair
 
         self.flush()
         self._connection.execute("REINDEX")
         renew_leads(self._connection)
         repair.complete_indexes(self._connection)
+        if not damage.hidden(self._connection):
+            repair.renew_names(self._connection)
         self._spaces.clear()
         self._stored.clear()
 

@@ -16,6 +16,11 @@ def empty_store(path: Path) -> Path:
     return path
 
 
+def store_at(path: Path) -> Path:
+    """The store there; an empty one where there is none yet."""
+    return path if path.exists() else empty_store(path)
+
+
 @cache
 def empty_content() -> bytes:
     with TemporaryDirectory() as folder:

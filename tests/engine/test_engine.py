@@ -11,6 +11,7 @@ import pytest
 
 from nacre import Memory, MemoryStore
 from nacre.engine import engine as engine_module
+from nacre.engine import operation_parts
 from nacre.engine.engine import change_term
 from nacre.engine.operation_parts import PART_GROWTH, PART_SECONDS, PartSize, long_operation
 from nacre.errors import InvalidInput, MemoryNotFound, StorageError, SupersedeCycle
@@ -293,7 +294,7 @@ def test_a_part_of_a_long_operation_is_as_large_as_others_can_wait_for() -> None
     assert tiny.size == 1
 
 
-def test_the_collector_passes_over_old_objects_during_a_long_operation_alone() -> None:
+def test_the_collector_passes_over_old_objects_during_a_long_operation_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails() -> None:
         with long_operation():
             counts.append(gc.get_freeze_count())
@@ -302,7 +303,8 @@ def test_the_collector_passes_over_old_objects_during_a_long_operation_alone() -
 
     counts: list[int] = []
     before = gc.get_threshold()
-    gc.unfreeze()  # the tests have done so
+    gc.unfreeze()  # the tests have frozen them
+    monkeypatch.setattr(operation_parts, "_frozen_by", None)
     try:
         with pytest.raises(InvalidInput):
             fails()
@@ -319,3 +321,29 @@ def test_the_collector_passes_over_old_objects_during_a_long_operation_alone() -
     finally:
         gc.freeze()
         gc.set_threshold(*before)
+
+
+def test_what_a_program_has_frozen_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes as long as there are objects."""
+    counts = iter([1_000_000])
+    monkeypatch.setattr(operation_parts, "_frozen_by", None)
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: next(counts))
+    for _ in range(3):
+        with long_operation(), long_operation():
+            pass
+
+
+def test_an_operation_within_another_neither_counts_nor_thaws(monkeypatch: pytest.MonkeyPatch) -> None:
+    def count() -> int:
+        steps.append("count")
+        return 0
+
+    steps: list[str] = []
+    monkeypatch.setattr(operation_parts, "_frozen_by", None)
+    monkeypatch.setattr(gc, "get_freeze_count", count)
+    monkeypatch.setattr(gc, "freeze", lambda: steps.append("freeze"))
+    monkeypatch.setattr(gc, "unfreeze", lambda: steps.append("unfreeze"))
+    for _ in range(2):
+        with long_operation(), long_operation():
+            pass
+    assert steps == ["count", "freeze", "unfreeze"] * 2

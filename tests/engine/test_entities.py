@@ -13,11 +13,12 @@ from nacre.engine.engine import entity_kind
 from nacre.errors import InvalidInput, UndoBlocked
 from nacre.model.graph import Entity, EntityPair
 from nacre.text.names import INITIALS, SURNAME
+from tests.prepared_stores import empty_store
 
 
 @pytest.fixture(params=["sqlite", pytest.param("in_memory", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStore]:
-    path: Path | str = tmp_path / "s.db" if request.param == "sqlite" else ":memory:"
+    path: Path | str = empty_store(tmp_path / "s.db") if request.param == "sqlite" else ":memory:"
     with MemoryStore(path, embedder="hashing") as opened:
         opened.remember("paints boats", id="paints", entities=["Sarah Chen"])
         opened.remember("sold a boat", id="sold", entities=["S. Chen", "Harbour Ltd"])

@@ -16,6 +16,7 @@ from nacre.model import Edge
 from nacre.model.instants import DAY, iso
 from tests.embedders import Moody
 from tests.engine.conftest import Ticking
+from tests.prepared_stores import empty_store
 
 
 class Told:
@@ -219,7 +220,7 @@ class Leaping(Ticking):
 @pytest.fixture(params=["sqlite", pytest.param("in_memory", marks=pytest.mark.slow)])
 def leaping(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[MemoryStore, Leaping]]:
     clock = Leaping()
-    place = tmp_path / "leaping.db" if request.param == "sqlite" else ":memory:"
+    place = empty_store(tmp_path / "leaping.db") if request.param == "sqlite" else ":memory:"
     with MemoryStore(place, embedder=Moody(), clock=clock) as opened:
         yield opened, clock
 

@@ -12,6 +12,7 @@ from nacre.model import Edge, Link
 from nacre.model.graph import RELATIONS
 from nacre.storage.tables import pack_lists
 from tests.embedders import Moody
+from tests.prepared_stores import empty_store
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def three(store: MemoryStore) -> MemoryStore:
 
 @pytest.fixture(params=["sqlite", pytest.param("in_memory", marks=pytest.mark.slow)])
 def strict(request: pytest.FixtureRequest, tmp_path: Path) -> MemoryStore:
-    place = tmp_path / "strict.db" if request.param == "sqlite" else ":memory:"
+    place = empty_store(tmp_path / "strict.db") if request.param == "sqlite" else ":memory:"
     opened = MemoryStore(place, embedder=Moody(), strict_links=True)
     for id in ("a", "b"):
         opened.remember(f"text of {id}", id=id, on_conflict="ignore")

@@ -9,6 +9,7 @@ import pytest
 from nacre import Link, MemoryStore
 from nacre.errors import InvalidInput, MemoryNotFound
 from tests.embedders import WordBag
+from tests.prepared_stores import empty_store
 from tests.samples import existing, ids
 
 
@@ -19,7 +20,7 @@ def embedder() -> WordBag:
 
 @pytest.fixture(params=["file", pytest.param("memory", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, embedder: WordBag, tmp_path: Path) -> MemoryStore:
-    path = tmp_path / "s.db" if request.param == "file" else ":memory:"
+    path = empty_store(tmp_path / "s.db") if request.param == "file" else ":memory:"
     return MemoryStore(path, embedder=embedder, on_conflict="ignore")
 
 

@@ -19,6 +19,7 @@ from nacre.protocols import Vectors
 from nacre.settings import Settings
 from tests.embedders import Moody
 from tests.engine.conftest import Ticking
+from tests.prepared_stores import empty_store
 from tests.samples import existing
 
 ON, OFF = "Kim was born in Oslo", "Kim was born in Lyon"
@@ -48,7 +49,7 @@ def embedder() -> Likened:
 
 @pytest.fixture(params=["sqlite", pytest.param("in_memory", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Ticking, embedder: Likened) -> Iterator[MemoryStore]:
-    place = tmp_path / "s.db" if request.param == "sqlite" else ":memory:"
+    place = empty_store(tmp_path / "s.db") if request.param == "sqlite" else ":memory:"
     with MemoryStore(place, embedder=embedder, clock=clock) as opened:
         yield opened
 

@@ -16,6 +16,7 @@ from nacre.errors import InvalidInput, UndoBlocked, UndoRefused
 from nacre.model.instants import WEEK
 from nacre.settings import Settings
 from tests.embedders import WordBag
+from tests.prepared_stores import empty_store
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def embedder() -> WordBag:
 
 @pytest.fixture(params=["file", pytest.param("memory", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, embedder: WordBag, tmp_path: Path) -> MemoryStore:
-    path = tmp_path / "s.db" if request.param == "file" else ":memory:"
+    path = empty_store(tmp_path / "s.db") if request.param == "file" else ":memory:"
     return MemoryStore(path, space="old", embedder=embedder, on_conflict="ignore")
 
 

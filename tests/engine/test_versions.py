@@ -15,6 +15,7 @@ from nacre.protocols import Vectors
 from nacre.settings import Settings
 from tests.embedders import Moody
 from tests.engine.conftest import Ticking
+from tests.prepared_stores import empty_store
 from tests.samples import existing
 
 SHIPPED = "nacre-english-1"
@@ -47,7 +48,7 @@ def embedder() -> Paired:
 
 @pytest.fixture(params=["sqlite", pytest.param("in_memory", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Ticking, embedder: Paired) -> Iterator[MemoryStore]:
-    place = tmp_path / "s.db" if request.param == "sqlite" else ":memory:"
+    place = empty_store(tmp_path / "s.db") if request.param == "sqlite" else ":memory:"
     with MemoryStore(place, embedder=embedder, clock=clock) as opened:
         yield opened
 

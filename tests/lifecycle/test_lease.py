@@ -18,12 +18,13 @@ from nacre.lifecycle.scheduler import LEASE_KIND, LEASE_SECONDS, Lease, holder_o
 from nacre.model.memory import Json
 from nacre.protocols import TermSet
 from tests.lifecycle.aged import Turned, opened
+from tests.prepared_stores import empty_store
 from tests.waiting import wait_for
 
 
 @pytest.fixture(params=["sqlite", pytest.param("in_memory", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStore]:
-    with opened(tmp_path / "s.db" if request.param == "sqlite" else ":memory:") as found:
+    with opened(empty_store(tmp_path / "s.db") if request.param == "sqlite" else ":memory:") as found:
         yield found
 
 

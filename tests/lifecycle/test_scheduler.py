@@ -18,6 +18,7 @@ from nacre.lifecycle.jobs import JOBS
 from nacre.lifecycle.scheduler import Lease, MaintenanceScheduler, StoredHistories, TickResult, intervals
 from nacre.settings import Settings
 from tests.lifecycle.aged import DAY, NOW, Turned, opened, remember_episodes, remember_old
+from tests.prepared_stores import empty_store
 from tests.waiting import wait_for
 
 
@@ -28,7 +29,7 @@ def clock() -> Turned:
 
 @pytest.fixture(params=["sqlite", pytest.param("in_memory", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Turned) -> Iterator[MemoryStore]:
-    with opened(tmp_path / "s.db" if request.param == "sqlite" else ":memory:", clock) as found:
+    with opened(empty_store(tmp_path / "s.db") if request.param == "sqlite" else ":memory:", clock) as found:
         yield found
 
 

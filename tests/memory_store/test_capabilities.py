@@ -19,13 +19,22 @@ Open = Callable[..., MemoryStore]
 MINE, MY_OTHER, HERS = "mine", "my_other", "hers"
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    with MemoryStore(tmp_path / "store.db", embedder="hashing") as store:
+@pytest.fixture(scope="module")
+def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("capabilities") / "store.db"
+    with MemoryStore(path, settings=Settings(embedder="hashing")) as store:  # not those of the user
         store.remember("Ada writes in session one", id=MINE, agent="ada", session="one")
         store.remember("Ada writes in session two", id=MY_OTHER, agent="ada", session="two", type="procedural")
         store.remember("Bea writes in session one", id=HERS, agent="bea", session="one")
-    return tmp_path / "store.db"
+    return path.read_bytes()
+
+
+@pytest.fixture
+def path(tmp_path: Path, content: bytes) -> Path:
+    path = tmp_path / "store.db"
+    path.touch(mode=0o600)
+    path.write_bytes(content)
+    return path
 
 
 def opened(path: Path, scope: ScopeLevel, **limits: object) -> MemoryStore:

@@ -13,6 +13,7 @@ from nacre import MemoryStore
 from nacre.engine import history
 from nacre.model.journal import to_line
 from tests.embedders import WordBag
+from tests.prepared_stores import empty_store
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def clock() -> Iterator[float]:
 
 @pytest.fixture(params=["sqlite", pytest.param("in_memory", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Iterator[float]) -> Iterator[MemoryStore]:
-    place = tmp_path / "s.db" if request.param == "sqlite" else ":memory:"
+    place = empty_store(tmp_path / "s.db") if request.param == "sqlite" else ":memory:"
     with MemoryStore(place, embedder=WordBag(), clock=lambda: next(clock), actor="tester") as opened:
         opened.remember("first ü\u2028 line", id="a")
         opened.edit("a", text="other words", why="because")

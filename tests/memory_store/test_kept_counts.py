@@ -15,6 +15,7 @@ from nacre.settings import Settings
 from nacre.transfer.export import export_archive
 from nacre.transfer.import_archive import import_archive
 from tests.narrowing import capabilities
+from tests.prepared_stores import empty_store
 from tests.samples import Clock
 
 TAGS = ("quay", "crane", "nowhere")
@@ -30,7 +31,7 @@ NOTED = {"kind": "update", "reason": "newer"}
 
 @pytest.fixture(params=["sqlite", "in_memory"])
 def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[MemoryStore]:
-    place = tmp_path / "s.db" if request.param == "sqlite" else ":memory:"
+    place = empty_store(tmp_path / "s.db") if request.param == "sqlite" else ":memory:"
     with MemoryStore(place, clock=clock, settings=Settings(embedder="hashing", on_conflict="ignore")) as opened:
         opened.remember("The crane at the quay lifts forty tons", id="a", tags=["quay", "crane"])
         opened.remember("The quay is closed in winter", id="b", tags=["quay"], links=[Link("a", data=NOTED)])

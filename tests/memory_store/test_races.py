@@ -16,6 +16,7 @@ from nacre.engine import engine
 from nacre.errors import InvalidInput, StorageError, UndoBlocked
 from nacre.model import Memory
 from nacre.protocols import Backend, Committed, Expected, Outdated, Reader
+from tests.prepared_stores import empty_store
 
 
 class Overtaken:
@@ -44,7 +45,7 @@ def overtaken(store: MemoryStore, meanwhile: Callable[[MemoryStore], object]) ->
 
 @pytest.fixture(params=["sqlite", pytest.param("in_memory", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStore]:
-    place = tmp_path / "s.db" if request.param == "sqlite" else ":memory:"
+    place = empty_store(tmp_path / "s.db") if request.param == "sqlite" else ":memory:"
     with MemoryStore(place, embedder="hashing") as opened:
         opened.remember("The kettle is blue", id="a", confidence=0.2)
         yield opened

@@ -15,6 +15,7 @@ from nacre.memory_store import MemoryStore
 from nacre.minds.experience import Experience, ExperienceType
 from nacre.minds.experience_store import ExperienceStore
 from tests.minds.experience_factory import AGENT, Clock, make_experience, opened
+from tests.prepared_stores import empty_store
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def clock() -> Clock:
 
 @pytest.fixture(params=[pytest.param("memory", marks=pytest.mark.slow), "file"])
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return ":memory:" if request.param == "memory" else str(tmp_path / "garden.db")
+    return ":memory:" if request.param == "memory" else str(empty_store(tmp_path / "garden.db"))
 
 
 def contexts(results: list[Experience]) -> list[str]:

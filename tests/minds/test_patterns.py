@@ -15,6 +15,7 @@ from nacre.minds.patterns import (
 )
 from nacre.model.memory import Json
 from tests.minds.experience_factory import Clock, make_experience, opened
+from tests.prepared_stores import empty_store
 
 
 def discovered(type: str, times: int, **more: Json) -> list[dict[str, Json]]:
@@ -72,7 +73,7 @@ def test_confidence_stays_between_its_floor_and_its_ceiling() -> None:
 
 @pytest.fixture(params=[pytest.param("memory", marks=pytest.mark.slow), "file"])
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return ":memory:" if request.param == "memory" else str(tmp_path / "garden.db")
+    return ":memory:" if request.param == "memory" else str(empty_store(tmp_path / "garden.db"))
 
 
 def test_what_recurs_in_experiences_is_stored_and_linked_to_them(path: str) -> None:

@@ -1,17 +1,23 @@
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pytest
 
 from nacre.errors import ModelUnavailable
 from nacre.factory import make_embedder
+from nacre.models import shipped_embedder
 from nacre.models.onnx_session import runs
 from nacre.models.shipped_embedder import MULTILINGUAL, TOKENS_A_RUN, ShippedEmbedder
-from nacre.protocols import Embedder
+from nacre.protocols import Embedder, Vectors
 from nacre.settings import Settings
 
 TEXTS = [
@@ -37,6 +43,7 @@ ASKED = "When does the train to Munich leave, and from which platform?"
 
 def test_without_onnxruntime_the_model_is_unavailable_and_the_error_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    monkeypatch.setattr(shipped_embedder, "_opened", WeakValueDictionary())
     embedder = ShippedEmbedder()
     with pytest.raises(ModelUnavailable, match="onnxruntime cannot be loaded"):
         embedder.embed(["a text"])
@@ -48,6 +55,36 @@ def test_the_setting_chooses_all_languages_or_english_alone() -> None:
     assert (every.identity, every.dimensions, every.token_limit) == ("nacre-multilingual-1", 576, 254)
     assert (english.identity, english.dimensions, english.token_limit) == ("nacre-english-1", 384, 254)
     assert not every.ready and not english.ready
+
+
+def test_embedders_share_what_one_has_opened_while_one_of_them_is_there(tmp_path: Path) -> None:
+    opened: list[Path] = []
+
+    class Part:
+        def __init__(self, folder: Path) -> None:
+            opened.append(folder)
+
+        def count(self, text: str) -> int:
+            return len(text)
+
+        def rows(self, texts: Sequence[str]) -> Vectors:
+            return np.zeros((len(texts), 4), np.float32)
+
+    def load(embedder: ShippedEmbedder) -> None:
+        together.wait()
+        embedder.load()
+
+    kind = MULTILINGUAL._replace(open=Part)
+    for times in (1, 2):
+        embedders = [ShippedEmbedder(kind, tmp_path) for _ in range(4)]
+        together = Barrier(len(embedders))
+        with ThreadPoolExecutor(len(embedders)) as pool:
+            list(pool.map(load, embedders))
+        assert all(each.ready for each in embedders) and opened == [tmp_path] * times
+        embedders.clear()
+        gc.collect()
+    ShippedEmbedder(kind, tmp_path / "other").load()
+    assert opened[2:] == [tmp_path / "other"]
 
 
 @pytest.fixture(params=["english", "multilingual"])

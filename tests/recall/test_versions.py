@@ -19,6 +19,7 @@ from nacre.recall.gather import understand
 from nacre.recall.versions import rank_newer_above_older, with_newer_versions
 from nacre.text.dates import asks_for_former
 from tests.embedders import WordBag
+from tests.prepared_stores import empty_store
 from tests.recall.factories import DAY, NOW, found
 from tests.samples import Clock, existing, memory
 
@@ -34,7 +35,7 @@ def clock() -> Clock:
 
 @pytest.fixture(params=["sqlite", "in_memory"])
 def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[MemoryStore]:
-    place = tmp_path / "s.db" if request.param == "sqlite" else ":memory:"
+    place = empty_store(tmp_path / "s.db") if request.param == "sqlite" else ":memory:"
     with MemoryStore(place, embedder=WordBag(), clock=clock, on_conflict="ignore") as opened:
         opened.remember(SENDGRID, id="old", tags=["mail"], created_at=NOW - 90 * DAY)
         opened.remember(POSTMARK, id="new", tags=["post"], created_at=NOW - 10 * DAY)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from nacre import Link, Memory, MemoryStore
 from nacre.model.memory import Json
+from tests.prepared_stores import store_at
 
 HEADER: dict[str, Json] = {
     "format": "nacre/archive",
@@ -28,7 +29,7 @@ AHKAI: dict[str, Json] = {
 
 
 def opened(path: Path | str = ":memory:") -> MemoryStore:
-    return MemoryStore(path, embedder="hashing")
+    return MemoryStore(path if path == ":memory:" else store_at(Path(path)), embedder="hashing")
 
 
 def memory(id: str = "m", text: str = "The ferry leaves at nine", **fields: Json) -> dict[str, Json]:

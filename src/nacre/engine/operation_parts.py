@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from shlex import quote
+from typing import Literal
 
 from nacre.engine.engine import DELETE_SPACE, UNDO, Engine, Plan
 from nacre.errors import OperationStopped, StoreFull
+from nacre.files import ThreadLock
 from nacre.model import JournalEntry, Operation
 from nacre.model.journal import MEMORY
 from nacre.protocols import AnyChange, Committed, Reader
@@ -38,23 +40,37 @@ class PartSize:
             self.size = min(self._most, self.size * 2)
 
 
+_deciding = ThreadLock()
+_frozen_by: Literal["program", "operation"] | None = None
+
+
 @contextmanager
 def long_operation() -> Iterator[None]:
     """Lets the garbage collector pass over what exists already: to look through all of it takes 50 ms, and often comes
     while others wait for a transaction. It also looks less often through what is new: hardly anything in it is garbage
-    that only the collector can find. A program that has frozen objects itself is left as it is."""
-    if gc.get_freeze_count() > 0:
+    that only the collector can find. A program that has frozen objects itself is left as it is, from then on: to count
+    them takes as long as to look through them, and is not done again."""
+    global _frozen_by
+    with _deciding:
+        freezes = False
+        if _frozen_by is None:
+            freezes = gc.get_freeze_count() == 0
+            _frozen_by = "operation" if freezes else "program"
+        if freezes:
+            gc.freeze()
+    if not freezes:
         yield
         return
     young, *older = gc.get_threshold()
-    gc.freeze()
     if 0 < young < YOUNG_OBJECTS:  # 0 says that it is switched off
         gc.set_threshold(YOUNG_OBJECTS, *older)
     try:
         yield
     finally:
-        gc.set_threshold(young, *older)
-        gc.unfreeze()
+        with _deciding:
+            gc.set_threshold(young, *older)
+            gc.unfreeze()
+            _frozen_by = None
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from nacre.protocols import Backend
 from nacre.storage.in_memory import InMemoryBackend
 from nacre.storage.sqlite import Key, SQLiteBackend
 from tests import postgres_server
+from tests.prepared_stores import store_at
 
 KEY = Key("0f" * 32)
 
@@ -24,7 +25,7 @@ def in_postgres(folder: Path) -> Backend:
 
 
 BACKENDS: Mapping[str, Callable[[Path], Backend]] = {
-    "sqlite": lambda folder: SQLiteBackend(folder / "store.db"),
+    "sqlite": lambda folder: SQLiteBackend(store_at(folder / "store.db")),
     "sqlite_encrypted": lambda folder: SQLiteBackend(folder / "store.db", KEY),
     "in_memory": lambda _: InMemoryBackend(),
     "postgres": in_postgres,

@@ -11,6 +11,7 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.lifecycle.doctor import examine
+from nacre.models.embedders import Hashing
 from nacre.settings import Settings
 
 WRITE_AND_PURGE = """
@@ -35,8 +36,8 @@ def test_a_sound_file_is_called_sound_after_another_process_has_written(tmp_path
 
 @pytest.mark.parametrize("fields", [{}, {"title": "Of lamps"}, {"title": "of lamps and " * 75, "role": "Ann"}])
 def test_a_text_of_which_a_byte_has_changed_is_named(tmp_path: Path, fields: dict[str, str]) -> None:
-    path = tmp_path / "store.db"
-    with MemoryStore(path, embedder="auto", on_conflict="ignore", space="hall") as store:
+    path, in_pieces = tmp_path / "store.db", Hashing().embed  # as a function, which reads long texts in pieces
+    with MemoryStore(path, embedder=in_pieces, on_conflict="ignore", space="hall") as store:
         store.remember("The lamp is green", id="lamp", **fields)  # type: ignore[arg-type]
         store.remember("The door is painted blue. " * 400, id="door", **fields)  # type: ignore[arg-type]
         store.remember("The floor is grey", id="floor", title="Below", on_conflict="ignore")
@@ -45,7 +46,7 @@ def test_a_text_of_which_a_byte_has_changed_is_named(tmp_path: Path, fields: dic
     connection = apsw.Connection(str(path))
     connection.execute("UPDATE content SET text = replace(text, 'green', 'greeo') WHERE text LIKE '%green'")
     connection.close()
-    with MemoryStore(path, embedder="auto", space="hall") as store:
+    with MemoryStore(path, embedder=in_pieces, space="hall") as store:
         (note,) = store.health(thorough=True).notes
         assert note.startswith("The text of lamp (space hall) and its digest disagree")
         store.edit("lamp", text="The lamp is green")

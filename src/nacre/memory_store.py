@@ -469,7 +469,8 @@ class MemoryStore(Closing):
         """New memories (made by `draft`), edits of stored ones by id, successions (old id to new) and edits of the
         space's terms by kind and name, as one operation of this name: all or nothing. `unjournaled` are edits of
         terms that the journal does not record, so that no undo reverts them. Secrets are removed from all of it.
-        Returns the memories that are new or changed. Raises `MemoryNotFound`, `SecretRefused` and `WrongType`."""
+        Copies of what is replaced stay as they are; `supersede` takes them along. Returns the memories that are new or
+        changed. Raises `MemoryNotFound`, `SecretRefused` and `WrongType`."""
         recorded, others = (
             {(self._kind(kind), name): edit for (kind, name), edit in (each or {}).items()}
             for each in (terms, unjournaled)
@@ -479,8 +480,9 @@ class MemoryStore(Closing):
         return write_request.apply(self._engine, self.space, operation, wanted.guarded(self._guard), why=why)
 
     def edit(self, id: str, *, text: str | None = None, why: str = "", **fields: Unpack[Editable]) -> Memory:
-        """Embeds again only what changed; conflicts of a new text are handled as the store's `on_conflict` says, and
-        `edit_result` returns them. Raises `InvalidInput` for what was redacted."""
+        """Changes the text or other fields of a memory; what is not named stays. Embeds again only what changed;
+        conflicts of a new text are handled as the store's `on_conflict` says, and `edit_result` returns them. Raises
+        `MemoryNotFound`, and `InvalidInput` for what was redacted."""
         return self.edit_result(id, text=text, why=why, **fields).memory
 
     def edit_result(
@@ -521,12 +523,13 @@ class MemoryStore(Closing):
         return edit
 
     def forget(self, *ids: str, why: str = "") -> bool:
-        """Moves to the trash, from which `restore` brings it back; False when nothing was moved."""
+        """Moves to the trash, from which `restore` brings it back; False when nothing was moved. Ids that are not in
+        the space are left out, without an error."""
         return bool(self._engine.change_present(self.space, ids, "forget", review.trashed, why=why))
 
     def purge(self, *ids: str, why: str = "") -> int:
         """Deletes for good, from the journal too; returns how many. For a memory that was removed earlier, deletes what
-        the journal still has."""
+        the journal still has. Ids that the space never had are left out, without an error."""
         return removal.purge(self._engine, self.space, ids, why=why)
 
     def redact(self, *ids: str, why: str = "") -> int:
@@ -550,7 +553,7 @@ class MemoryStore(Closing):
 
     def restore(self, *ids: str, why: str = "") -> bool:
         """Reverses a `forget` or a `supersede` of several memories in one operation; False when there was neither. What
-        has expired meanwhile no longer expires."""
+        has expired meanwhile no longer expires. Raises `MemoryNotFound`, and `InvalidInput` for what was redacted."""
         return supersede.restore(self._engine, self.space, ids, why=why)
 
     def validate(self, id: str, *, confidence: float | None = None, why: str = "") -> Memory:
@@ -564,10 +567,14 @@ class MemoryStore(Closing):
         self, query: str, k: int = 5, *, touch: bool = True, rerank: bool = True, **options: Unpack[RecallOptions]
     ) -> Recollection:
         """The memories that answer best, each with its reasons. A hit that is not weak counts as a use unless
-        `touch` is False; the configured reranker, or within `rerank_ms` the shipped model, reads the best ones unless
-        `rerank` is False. Beside a hit that answers, weak ones fill the list up to `k`; `min_relevance` leaves them
-        out. With `as_of` it answers as the store would have then, which never counts as a use; with `valid_at`, from
-        what held at that time."""
+        `touch` is False. Beside a hit that answers, weak ones fill the list up to `k`; `min_relevance` leaves them out.
+        With `as_of` it answers as the store would have then, which never counts as a use; with `valid_at`, from what
+        held at that time.
+
+        The configured reranker reads the best ones unless `rerank` is False. Where none is configured, the shipped
+        model reads them within `rerank_ms`, under the strategy `auto` alone and only where relevance is calibrated for
+        the embedder (`Recollection.calibrated`).
+        """
         from nacre.recall.recall import clean_recollection, recall  # slow to import, and not every command recalls
 
         ranking, scope = split_options(options)
@@ -717,12 +724,15 @@ class MemoryStore(Closing):
         why: str = "",
     ) -> Linked:
         """Links one memory to another. Repeating it changes nothing; the target need not exist, unless the store has
-        `strict_links`. Raises `MemoryNotFound` and `LinkRefused`."""
+        `strict_links`. A link of the relation `supersedes` lets the source replace the target, but not the target's
+        copies, which `supersede` takes along. Raises `MemoryNotFound`, `LinkRefused` and, as `supersede` does,
+        `SupersedeCycle` and `InvalidInput`."""
         wanted = self._guard.link(Link(target, rel, weight, json_object("data", data) if data else {}))
         return links.link(self._engine, self.space, source, wanted, strict=self._parts.strict_links, why=why)
 
     def unlink(self, source: str, target: str, rel: str | None = None, *, why: str = "") -> int:
-        """Removes the link of this relation, or all between the two; returns how many."""
+        """Removes the link of this relation, or all from the source to the target; returns how many. Without its
+        `supersedes` link a target that was replaced is recalled again. Raises `MemoryNotFound`."""
         return links.unlink(self._engine, self.space, source, target, rel, why=why)
 
     def neighbors(
@@ -756,7 +766,9 @@ class MemoryStore(Closing):
         as_of: Instant | None = None,
         valid_at: Instant | None = None,
     ) -> Graph:
-        """These memories, those within `depth` of them, and every link between all of them; at depth 0 these alone."""
+        """These memories, those within `depth` of them, and every link between all of them; at depth 0 these alone.
+        Unlike `neighbors` and `path`, it shows and follows what is trashed, superseded or expired, unless
+        `include_hidden` is False. Raises `MemoryNotFound`."""
         start = self._walk(rel, direction, include_hidden, as_of, valid_at)
         return walk.subgraph(start, list(dict.fromkeys(ids)), natural_number("depth", depth))
 
@@ -1167,11 +1179,13 @@ class MemoryStore(Closing):
     # Spaces
 
     def spaces(self) -> dict[str, int]:
-        """Each space with the number of its memories."""
+        """Each space that has memories, with their number; `space_notes` also lists those that were created and are
+        empty."""
         return self._store.spaces()
 
     def space_notes(self) -> list[SpaceNote]:
-        """Every space that holds a memory or was created, by name."""
+        """Every space that holds a memory or was created, by name, with the number of its memories and what it is
+        for."""
         return spaces.space_notes(self._store)
 
     def create_space(self, name: str, description: str = "", *, why: str = "") -> bool:

@@ -138,7 +138,13 @@ def between(since: Instant | None, until: Instant | None, now: float) -> tuple[f
 
 
 class RecallOptions(Scope, total=False):
-    """Every field of `Query` by name; `asked_at` is what "yesterday" is measured from, by default now."""
+    """How a recall ranks, beside what `Scope` admits to it. `asked_at` is what "yesterday" is measured from, by default
+    now.
+
+    An option that the strategy does not use is ignored: `weights` and `overfetch` count only with `strategy="hybrid"`,
+    `fusion` only with `rrf`, `recency_basis` only with `auto` and `hybrid`. With `group_by="session"` neither
+    `strategy`, `rerank`, `expand`, `emotion` nor `collapse` counts.
+    """
 
     strategy: str
     asked_at: Instant | None
@@ -158,7 +164,6 @@ class RecallOptions(Scope, total=False):
 
 
 RANKING = frozenset(RecallOptions.__annotations__) - frozenset(Scope.__annotations__)
-RENAMED = {"weights": "hybrid"}
 
 
 @cache
@@ -179,7 +184,7 @@ def split_options(options: RecallOptions) -> tuple[dict[str, Any], Scope]:
 
 
 def make_query(text: str, k: int, ranking: dict[str, Any], where: Filter, now: float) -> Query:
-    fields = {RENAMED.get(name, name): value for name, value in ranking.items()}
+    fields = dict(ranking)
     fields["asked_at"] = moment(fields["asked_at"], now, "middle") if "asked_at" in fields else now
     if "also" in fields:
         fields["also"] = tuple(fields["also"])

@@ -279,7 +279,7 @@ def decide(
     if item.conflict is not None:
         return decide_conflict(engine, space, item.conflict, decision, edit, why)
     if item.memory is None:
-        raise InvalidInput(f"{item.id} names no memory.")
+        raise InvalidInput(f"{item.id} names no memory; give an item as `review` returns it.")
     name, change = ("validate", validated(engine.clock())) if decision == "validate" else ("forget", trashed)
 
     waiting = item.memory

@@ -58,7 +58,7 @@ FILLER_WORDS_AHEAD = FILLER_WORDS | frozenset(
     " calendar agenda".split()
 )
 NAMES = frozenset((*MONTHS, *WEEKDAYS))
-# The others are published formulas: their hits and scores are kept, and the words of a time are words to them.
+# The others are published formulas: scores come from the formula alone, and the words of a time are words to them.
 OWN_STRATEGIES = frozenset(("auto", "graph"))
 QUOTED = re.compile(r'"([^"]{2,200})"|“([^”]{2,200})”')
 
@@ -109,7 +109,7 @@ def asks_by_time_alone(question: Question) -> bool:
 
 def understand(query: Query) -> Question:
     if not isinstance(query.text, str):  # the type forbids it, a caller may not know
-        raise InvalidInput(f"The question must be text, not {type(query.text).__name__}.")
+        raise InvalidInput(f"The question must be text, not {type(query.text).__name__}; convert it first.")
     if len(query.text) > LONGEST_QUERY:
         raise InvalidInput(
             f"The question has {len(query.text):,} characters; ask with at most {LONGEST_QUERY:,}, in fewer words."

@@ -196,7 +196,7 @@ def hybrid(question: Question, sources: Sources, wanted: int) -> Ranking:
     cosines = {match.id: match.score for match in near}
     memories = sources.reader.get_many(sources.space, list(cosines))
     words = pool_words(question.text, memories)
-    weights = question.query.hybrid
+    weights = question.query.weights
     reasons_by_id = {
         memory.id: [
             Reason("meaning", weights.cosine * cosines[memory.id]),

@@ -17,7 +17,15 @@ from nacre.models.calibration import SHIPPED, Closeness, Floor, Reading
 from nacre.models.shipped_embedder import ENGLISH, ShippedEmbedder
 from nacre.protocols import Vectors
 from nacre.recall.gather import understand
-from nacre.recall.recall import Judged, above_floor, is_keyword_lookup, is_timely, judged_together, with_relevance
+from nacre.recall.recall import (
+    Judged,
+    above_floor,
+    is_keyword_lookup,
+    is_timely,
+    judged_together,
+    names_only_time,
+    with_relevance,
+)
 from nacre.recall.strategies import Scored, Sources
 from nacre.settings import Settings
 from tests.recall.factories import converse
@@ -138,15 +146,38 @@ def test_a_score_stays_below_one_whatever_raises_it() -> None:
 def test_a_question_for_a_time_and_a_speaker_has_no_floor(question: str, kept: bool) -> None:
     query = Query(question, asked_at=1.8e9)
     turn = Memory("m", "We rowed to the island.", role="Ottilie", session="s", position=0)
-    hits, nearest = above_floor([Judged(Hit(turn, 0.5, relevance=0.01), Floor(0.02, 0.0))], understand(query))
+    judged, asked = Judged(Hit(turn, 0.5, relevance=0.01), Floor(0.02, 0.0)), understand(query)
+    hits, nearest = above_floor([judged], asked, only_time=names_only_time(asked, [judged.hit]))
     assert bool(hits) == kept and (nearest is None) == kept
+
+
+class Prefers:
+    """A reranker that puts what has this word first."""
+
+    identity = "prefers"
+
+    def __init__(self, word: str) -> None:
+        self.word = word
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:  # noqa: ARG002
+        return [float(self.word in text) for text in texts]
+
+
+def test_whether_a_question_names_only_a_time_does_not_depend_on_how_many_hits_are_wanted() -> None:
+    """Its speaker may be known by a turn that is not among them."""
+    with MemoryStore(":memory:", reranker=Prefers("linseed"), settings=Settings(embedder="english")) as store:
+        converse(store, "s", [("Ottilie", "We rowed to the island.")])
+        store.remember("The press was oiled with linseed.", created_at="2026-06-20")
+        asked = "Where was Ottilie on 12 July 2026?"
+        first, every = (store.recall(asked, k, asked_at="2026-07-13") for k in (1, 2))
+    assert [hit.memory.id for hit in first] == [hit.memory.id for hit in every][:1] and len(every) == 2
 
 
 def test_what_reading_takes_for_an_answer_has_to_be_near_in_meaning_too() -> None:
     query = Query("Which vaccine does the puppy need?", asked_at=1.8e9)
     note = Hit(Memory("m", "The press is oiled."), 0.5, relevance=0.5)
     for near in (True, False):
-        hits, nearest = above_floor([Judged(note, Floor(0.1, 0.0), near)], understand(query))
+        hits, nearest = above_floor([Judged(note, Floor(0.1, 0.0), near)], understand(query), only_time=False)
         assert (hits, nearest) == (([note], None) if near else ([], note))
 
 
@@ -176,7 +207,7 @@ def test_what_was_noted_and_what_was_said_have_each_to_answer_themselves(
     note = Judged(Hit(Memory("note", "The press is oiled."), 0.5, relevance=of_note), Floor(0.05, 0.005))
     said = Memory("turn", "It got the one for rabies.", role="user", session="s", position=0)
     turn = Judged(Hit(said, 0.4, relevance=of_turn), Floor(0.1, 0.0))
-    hits, nearest = above_floor([note, turn], understand(query))
+    hits, nearest = above_floor([note, turn], understand(query), only_time=False)
     assert [hit.memory.id for hit in hits] == shown
     assert (nearest is None) == bool(shown)
 
@@ -200,7 +231,7 @@ def test_what_is_very_near_without_a_common_word_is_shown_however_it_reads(
     far = with_relevance(Hit(Memory("far", "Die Presse"), 0.9), Closeness(0.3, 0.0), Reading(-12.0), sources)
     near = Hit(Memory("near", "Il polso sinistro è rotto."), 0.5)
     judged = with_relevance(near, Closeness(cosine, coverage), Reading(-12.5), sources)
-    hits, nearest = above_floor([far, judged], understand(query))
+    hits, nearest = above_floor([far, judged], understand(query), only_time=False)
     assert [hit.memory.id for hit in hits] == (["near"] if alike else [])
     assert (nearest is None) == alike
 

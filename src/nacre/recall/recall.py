@@ -89,22 +89,23 @@ def recall(
     if not question.text:
         if question.is_own:
             raise InvalidInput("The question is empty; say what to look for.")
-        return Recollection()  # so answer the systems whose formulas the other strategies are
+        # The systems that published the other strategies return nothing for an empty question.
+        return Recollection()
     if not question.terms and not WORD.search(question.text):  # an emoji is searched for, a question mark is not
         return Recollection(notes=(WORDLESS,), calibrated=sources.calibrated)
     if query.group_by:
         return recall_sessions(question, sources)
     rerankers = Rerankers(reranker, answer_model)
-    selected, notes = best_hits(question, sources, rerankers, candidate_factor(question, reranker))
-    if len(selected) < query.k and any(judged.hit.collapsed for judged in selected):
+    best = best_hits(question, sources, rerankers, candidate_factor(question, reranker))
+    if len(best.hits) < query.k and any(judged.hit.collapsed for judged in best.hits):
         # Copies of a few memories took the places of others.
-        selected, notes = best_hits(question, sources, rerankers, WIDEST)
-    relevant, nearest = above_floor(selected, question)
+        best = best_hits(question, sources, rerankers, WIDEST)
+    relevant, nearest = above_floor(best.hits, question, only_time=best.only_time)
     expanded = with_conflicts(relevant)
     if query.expand is not None:
         expanded = expand(expanded, query.expand, admitted_memories(question.where, sources))
     hits = tuple(with_context(expanded, question, sources))
-    return Recollection(hits, notes, calibrated=sources.calibrated, nearest=nearest)
+    return Recollection(hits, best.notes, calibrated=sources.calibrated, nearest=nearest)
 
 
 def check_query(query: Query) -> None:
@@ -138,6 +139,12 @@ class Judged(NamedTuple):
     alike: bool = False  # in meaning, without a word in common
 
 
+class BestHits(NamedTuple):
+    hits: list[Judged]  # best first
+    notes: tuple[str, ...]
+    only_time: bool  # whether the question names a time and nothing else but a speaker
+
+
 class Rerankers(NamedTuple):
     """At most one of them reorders the best hits."""
 
@@ -145,9 +152,7 @@ class Rerankers(NamedTuple):
     answer_model: AnswerModel | None
 
 
-def best_hits(
-    question: Question, sources: Sources, rerankers: Rerankers, factor: int
-) -> tuple[list[Judged], tuple[str, ...]]:
+def best_hits(question: Question, sources: Sources, rerankers: Rerankers, factor: int) -> BestHits:
     """The best k of `factor` times k candidates."""
     gather_and_score = STRATEGIES[question.query.strategy]
     ranking = gather_and_score(question, sources, factor * question.query.k)
@@ -155,13 +160,14 @@ def best_hits(
     asked_before = hits_asked_before(loaded, question)
     adjusted, fits = adjusted_hits([hit for hit in loaded if hit not in asked_before], question, factor)
     reranked, readings, notes = rerank_hits(adjusted, question, sources, rerankers)
+    only_time = question.is_own and names_only_time(question, reranked)
     judge = RelevanceJudge(
         question=question,
         sources=sources,
         scored={each.id: each for each in beside_answers(ranking.scored, loaded, question)},
         readings=readings,
         fits=fits,
-        only_time=question.is_own and names_only_time(question, reranked),
+        only_time=only_time,
         unknown=sources.calibrated and is_unknown_word(question, ranking.scored),
     )
     complete = ids_with_all_words(question, ranking.scored)
@@ -170,11 +176,12 @@ def best_hits(
     ordered = in_order(relevant, question, complete, fits, asked_before)
     if least := question.query.min_relevance:
         ordered = [hit for hit in ordered if judge.final(hit, judged).hit.relevance >= least]
-    return [judge.final(hit, judged) for hit in select(ordered, question.query)], ranking.notes + notes
+    hits = [judge.final(hit, judged) for hit in select(ordered, question.query)]
+    return BestHits(hits, ranking.notes + notes, only_time)
 
 
 def hits_asked_before(hits: Sequence[Hit], question: Question) -> list[Hit]:
-    """None for who wants the turns around a hit, and so finds the answer beside the question."""
+    """Turns that only asked the same question. Empty with `with_context`, which shows the answer beside them."""
     return [] if question.query.with_context else [hit for hit in hits if repeats(hit.memory, question)]
 
 
@@ -411,10 +418,9 @@ def held_within(memory: Memory, window: Window) -> bool:
     return effective_from(memory) < window.end < LAST and window.start < ended
 
 
-def above_floor(selected: Sequence[Judged], question: Question) -> tuple[list[Hit], Hit | None]:
+def above_floor(selected: Sequence[Judged], question: Question, *, only_time: bool) -> tuple[list[Hit], Hit | None]:
     """The hits that may answer, unless the query says how relevant they must be; where there are none, also the most
-    relevant of the others. A question that names only a time has no floor."""
-    only_time = names_only_time(question, [judged.hit for judged in selected])
+    relevant of the others. A question that names only a time has no floor (`only_time`)."""
     if question.query.min_relevance is not None or not question.is_own or only_time or not selected:
         return [each.hit for each in selected], None
     turns = [each for each in selected if each.hit.memory.is_turn]
@@ -701,7 +707,8 @@ def recall_sessions(question: Question, sources: Sources) -> Recollection:
     ids = [turn.id for session in ranked for turn in session.turns]
     memories = {memory.id: memory for memory in sources.reader.get_many(sources.space, ids)}
     turns = {each.session: judged_turns(each, memories, question, sources) for each in ranked}
-    relevant, nearest = above_floor([turn for some in turns.values() for turn in some], question)
+    best = [turn for some in turns.values() for turn in some]
+    relevant, nearest = above_floor(best, question, only_time=names_only_time(question, [turn.hit for turn in best]))
     with_turns = {hit.memory.id: hit for hit in with_context(relevant, question, sources)}
     sessions = [
         SessionHit(

@@ -444,7 +444,7 @@ def test_a_first_screen_reads_only_the_memories_of_its_own_conflicts(
         return get_many(self, space, ids)  # type: ignore[arg-type]
 
     monkeypatch.setattr(backend, "get_many", counted)
-    monkeypatch.setattr("nacre.engine.review.TURN", 2)
+    monkeypatch.setattr("nacre.engine.review.SCREEN", 2)
     assert [item.id for item in crowded.review(limit=2)] == ["new9:old9", "new10:old10"]
     assert read == ["new9", "old9", "new10", "old10"]
 
@@ -496,7 +496,7 @@ def test_a_list_that_stops_early_continues_with_the_same_items(
     crowded: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     every = [item.id for item in crowded.review()]
-    monkeypatch.setattr("nacre.engine.review.TURN", 5)
+    monkeypatch.setattr("nacre.engine.review.SCREEN", 5)
     assert [item.id for item in crowded.review()] == every
     assert len(every) == len(set(every)) == 24
 

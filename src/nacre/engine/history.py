@@ -12,7 +12,7 @@ from nacre.engine.operation_parts import undone_batches
 from nacre.errors import HistoryLost, InvalidInput, MemoryNotFound
 from nacre.model import Changed, Difference, Filter, History, JournalEntry, JournalFilter, Memory, Transition
 from nacre.model.instants import DAY, MONDAY, WEEK, day, iso
-from nacre.model.journal import MEMORY, UNATTENDED, UPKEEP, OperationNote, TimelineBucket
+from nacre.model.journal import MEMORY, UNATTENDED, UPKEEP_OPERATIONS, OperationNote, TimelineBucket
 from nacre.model.memory import JOURNALED, Json, json_list, plain, positioned
 from nacre.protocols import Backend, Reader
 
@@ -24,7 +24,7 @@ ARCHIVED = "archived"
 DEFAULT_STATUS = "long_term"  # of an unarchived memory whose earlier status the journal no longer has
 PUT_AWAY = (ARCHIVED, "trashed")
 # Operations that change a memory although nobody means it: upkeep, and what is done for another memory.
-NOT_MEANT = frozenset((*UPKEEP, "remember", "note_conflicts", "prune_links", "purge"))
+NOT_MEANT = frozenset((*UPKEEP_OPERATIONS, "remember", "note_conflicts", "prune_links", "purge"))
 
 
 def state_at(store: Backend, space: str, at: float) -> Reader:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 PAGE = 256
 REPORTED = 16  # memories between two reports of progress: a conflict model takes some 20 ms for each
-TURN = 50  # items that are read at once: as many as one call of `review` returns by default
+SCREEN = 50  # items that are read at once: as many as one call of `review` returns by default
 DOUBTFUL = 0.5  # a confidence or trust below this needs confirmation
 # Events do not become outdated: what happened has happened. What is held to be true does.
 HELD_TYPES = ("semantic", "procedural", "feedback", "prospective", LESSON)
@@ -195,22 +195,22 @@ class ReviewQueue:
                     yield ReviewItem(id, "conflict", conflict.explanation, conflict.a, conflict)
 
     def _worst_first(self) -> Iterator[list[Edge]]:
-        """Every noted pair, a turn at a time. There may be thousands, of which most callers want a screen: the first
+        """Every noted pair, a screen at a time. There may be thousands, of which most callers want a screen: the first
         contradictions are read alone."""
         store = self.engine.store
-        first = store.edges(self.space, rels=[CONFLICTS], kind=CONTRADICTION, limit=TURN)
+        first = store.edges(self.space, rels=[CONFLICTS], kind=CONTRADICTION, limit=SCREEN)
         if first:
             yield first
         known = {edge[:2] for edge in first}
         rest = [edge for edge in store.edges(self.space, rels=[CONFLICTS]) if edge[:2] not in known]
-        yield from turns(rest)
+        yield from screens(rest)
 
     def _named(self, sources: Sequence[str] | None, start: str) -> Iterator[list[Edge]]:
-        """The noted pairs of `sources` whose ids begin with `start`, a turn at a time."""
+        """The noted pairs of `sources` whose ids begin with `start`, a screen at a time."""
         store = self.engine.store
         noted = store.edges(self.space, out_of=sources, rels=[CONFLICTS])
         noted += [] if sources is None else store.edges(self.space, into=sources, rels=[CONFLICTS])
-        yield from turns([edge for edge in dict.fromkeys(noted) if is_pair(edge, start)])
+        yield from screens([edge for edge in dict.fromkeys(noted) if is_pair(edge, start)])
 
     def unvalidated(self, among: Filter = ALL) -> Iterator[ReviewItem]:
         for field in ("confidence", "trust"):
@@ -243,7 +243,7 @@ class ReviewQueue:
 
     def _walk(self, where: Filter) -> Iterator[Memory]:
         """Oldest first, a screen at a time: most callers stop after the first."""
-        return iterate_pages(self.engine.store, self.space, where, TURN)
+        return iterate_pages(self.engine.store, self.space, where, SCREEN)
 
     def terms(self) -> Iterator[ReviewItem]:
         known = relations(self.engine.store)
@@ -480,10 +480,10 @@ def noted_conflict(holder: Memory, other: Memory) -> Conflict | None:
     return Conflict(newer, older, likeness, link.kind, str(link.data.get("reason", "")), words, sure)
 
 
-def turns(noted: Sequence[Edge]) -> Iterator[list[Edge]]:
+def screens(noted: Sequence[Edge]) -> Iterator[list[Edge]]:
     """The worst first, as many at a time as are judged together."""
     ordered = sorted(noted, key=lambda edge: severity(edge.kind))
-    return (ordered[begin : begin + TURN] for begin in range(0, len(ordered), TURN))
+    return (ordered[begin : begin + SCREEN] for begin in range(0, len(ordered), SCREEN))
 
 
 def is_pair(edge: Edge, start: str) -> bool:

@@ -9,7 +9,7 @@ from heapq import nlargest
 
 from nacre.engine.engine import Engine, Lookup, PendingChanges
 from nacre.engine.merge import all_united, redirected_links
-from nacre.engine.supersede import SET_BY_US
+from nacre.engine.supersede import START_SET
 from nacre.lifecycle.clustering import (
     DERIVED_FROM,
     all_unchanged,
@@ -152,7 +152,7 @@ class Consolidator:
 
 def replacement_key(memory: Memory) -> tuple[Hashable, ...]:
     """What a memory must share with the one that replaces it, so that nobody loses it before its time."""
-    replaced = any(link.rel == SUPERSEDES and link.data.get(SET_BY_US) for link in memory.links)
+    replaced = any(link.rel == SUPERSEDES and link.data.get(START_SET) for link in memory.links)
     start = None if replaced else memory.valid_from  # what began when it replaced another is still true
     return *readers(memory), memory.trust, memory.expires_at, start, memory.valid_until
 

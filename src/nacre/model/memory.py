@@ -1,4 +1,4 @@
-"""The one record: everything that any face of Nacre knows about a memory."""
+"""The record of a memory: all its fields."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Memory:
     agent: str = ""
     title: str = ""
     type: str = "semantic"
-    # describing
+    # labels
     tags: tuple[str, ...] = ()
     contexts: tuple[str, ...] = ()
     anti_contexts: tuple[str, ...] = ()
@@ -109,12 +109,12 @@ class Memory:
     last_accessed: float = 0.0
     access_count: int = 0
     last_validated_at: float | None = None
-    # standing; `trashed_from` is the status that a restore returns to
+    # status; `trashed_from` is the status that a restore returns to
     status: str = "short_term"
     trashed_from: str = ""
     superseded_by: str = ""
     superseded_at: float | None = None
-    # ties
+    # links
     links: tuple[Link, ...] = ()
     # how many journaled writes it has seen; the backend counts, and no comparison, archive or filter knows it
     version: int = field(default=0, compare=False)
@@ -126,6 +126,7 @@ class Memory:
 
     @property
     def asks(self) -> bool:
+        """Whether it ends with a question mark."""
         return self.text.rstrip().endswith(("?", "？"))
 
     @property

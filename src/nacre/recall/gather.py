@@ -192,8 +192,8 @@ def says_nothing(subject: str, fillers: frozenset[str]) -> bool:
 
 
 def is_vague_past_phrase(window: Window, asked_at: float) -> bool:
-    """Whether a memory would say the same words ("a few years ago"): of what is so long ago people tell later, and few
-    wrote it down then. A date is not such a time."""
+    """Whether it is long ago and no date ("a few years ago"). People tell of it later and write «a few years ago»
+    themselves, so the words count."""
     return asked_at - window.end > LONG_AGO and not calendar_names((window,))
 
 

@@ -201,7 +201,7 @@ def hybrid(question: Question, sources: Sources, wanted: int) -> Ranking:
         memory.id: [
             Reason("meaning", weights.cosine * cosines[memory.id]),
             Reason("words", weights.lexical * words[memory.id]),
-            Reason("recency", weights.recency * recency(memory, question.query, weights.decay_rate)),
+            Reason("recency", weights.recency * exponential_recency(memory, question.query, weights.decay_rate)),
             Reason("importance", weights.importance * memory.importance),
         ]
         for memory in memories
@@ -226,7 +226,7 @@ def pool_words(question: str, memories: Sequence[Memory]) -> dict[str, float]:
     return {id: score / best if best else 0.0 for id, score in scores.items()}
 
 
-def recency(memory: Memory, query: Query, rate: float) -> float:
+def exponential_recency(memory: Memory, query: Query, rate: float) -> float:
     """exp(-rate x age in days); a time in the future counts as now."""
     since = memory.last_accessed if query.recency_basis == "accessed" else memory.created_at
     return math.exp(-rate * max(0.0, query.asked_at - since) / DAY)

@@ -62,7 +62,7 @@ from nacre.model import Path as LinkPath
 from nacre.model.graph import Entity, EntityPair
 from nacre.model.instants import DAY, Instant, stamp
 from nacre.model.journal import PERSON, OperationNote, OperationStatus, TimelineBucket, renamed_to
-from nacre.model.memory import SUSPICION, Json, clamp, json_list
+from nacre.model.memory import ARCHIVED, SUSPICION, TRASHED, Json, clamp, json_list
 from nacre.model.review import KINDS, STALE_DAYS, ReviewItem
 from nacre.model.validate import (
     Changes,
@@ -124,7 +124,6 @@ if TYPE_CHECKING:
     from nacre.safety.injection import BulkReading, Suspicion  # only writing needs its rules
 
 IGNORE = "ignore"
-ARCHIVED = "archived"
 MANY = 50  # hits from which a pack is made, as some of them may be left out
 DECIMALS = 6  # of an importance: three steps of 0.1 are 0.3, not 0.30000000000000004
 
@@ -885,13 +884,13 @@ class MemoryStore(Closing):
         """Leaves alone what is in the trash, also what gets there while we wait for our turn to write."""
 
         def mark(memory: Memory) -> Memory:
-            return memory if memory.status == "trashed" else edit(memory)
+            return memory if memory.status == TRASHED else edit(memory)
 
         changing = [
             memory.id for memory in self._engine.get_existing(self._store, self.space, ids) if mark(memory) != memory
         ]
         marked = self._engine.change(self.space, changing, operation, mark, why=why) if changing else []
-        return [memory for memory in marked if memory.status != "trashed"]
+        return [memory for memory in marked if memory.status != TRASHED]
 
     # History and undo
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypedDict, cast, get_type_hints
 from nacre.errors import InvalidInput, UnknownName, WrongType
 from nacre.model import STATUSES, ExpandSpec, Filter, HybridWeights, Query, RankFusion
 from nacre.model.instants import DAY, Instant, is_day
+from nacre.model.memory import ARCHIVED, TRASHED
 from nacre.model.validate import check
 from nacre.text.dates import moment
 
@@ -105,8 +106,8 @@ def valid_at_filter(valid_at: Instant, now: float) -> Filter:
 
 def visible(scope: Scope, now: float, statuses: Sequence[str]) -> Filter:
     hidden = {
-        "trashed": not (scope.get("include_trashed") or "trashed" in statuses),
-        "archived": not (scope.get("include_archived") or "archived" in statuses),
+        TRASHED: not (scope.get("include_trashed") or TRASHED in statuses),
+        ARCHIVED: not (scope.get("include_archived") or ARCHIVED in statuses),
         # What is superseded today may be what held then; its own dates say so.
         "superseded_by": not scope.get("include_superseded") and scope.get("valid_at") is None,
         "expires_at": not scope.get("include_expired"),

@@ -11,15 +11,13 @@ from nacre.engine.supersede import released, superseded
 from nacre.errors import LinkRefused, MemoryNotFound, UnknownName
 from nacre.model import Edge, Link, Linked, Memory
 from nacre.model.graph import RELATIONS
-from nacre.model.memory import SUPERSEDES
+from nacre.model.memory import CONFLICTS, CONTRADICTS, DERIVED_FROM, DISTINCT, MAY_REPLACE, SUPERSEDES, TRANSITIONED_TO
 from nacre.model.validate import link_tuple
 from nacre.protocols import AnyChange, Backend, Change, Reader
 
 WEAK = 0.3  # a link with less weight that was never followed may be pruned
 # Relations whose links are never pruned, and support no target: they record something besides closeness.
-LASTING = (
-    "supersedes", "contradicts", "derived_from", "conflicts", "may_replace", "distinct_from", "transitioned_to",
-)  # fmt: skip
+LASTING = (SUPERSEDES, CONTRADICTS, DERIVED_FROM, CONFLICTS, MAY_REPLACE, DISTINCT, TRANSITIONED_TO)
 
 
 def link(engine: Engine, space: str, source: str, wanted: Link, *, strict: bool, why: str = "") -> Linked:

@@ -23,6 +23,7 @@ from nacre.model.memory import (
     CONFLICTS,
     LISTS,
     MAY_REPLACE,
+    TRASHED,
     digest_of_texts,
     same_words,
 )
@@ -274,7 +275,7 @@ def edit_one(
     replace is superseded, what is uncertain is noted, and nothing is merged into another."""
     (before,) = engine.get_existing(engine.store, space, [id])
     after = edit(before)
-    unread = after.text == before.text or after.superseded_by or after.status == "trashed"
+    unread = after.text == before.text or after.superseded_by or after.status == TRASHED
     if handling.policy == "ignore" or unread:
         request = WriteRequest(edits={id: edit})
         changed = apply_decided(engine, space, "edit", (), lambda _: request, why=why)

@@ -19,7 +19,7 @@ from nacre.engine.supersede import never_held, released, restored, superseded, w
 from nacre.errors import InvalidInput, UnknownName
 from nacre.model import Conflict, Edge, Filter, JournalFilter, Link, Memory, Operation
 from nacre.model.instants import DAY
-from nacre.model.memory import CONFLICTS, DISTINCT, LESSON, SUPERSEDES
+from nacre.model.memory import CONFLICTS, CONTRADICTS, DISTINCT, LESSON, SUPERSEDES, TRASHED
 from nacre.model.recollection import effective_from
 from nacre.model.review import (
     CONTRADICTION,
@@ -46,7 +46,6 @@ SCREEN = 50  # items that are read at once: as many as one call of `review` retu
 DOUBTFUL = 0.5  # a confidence or trust below this needs confirmation
 # Events do not become outdated: what happened has happened. What is held to be true does.
 HELD_TYPES = ("semantic", "procedural", "feedback", "prospective", LESSON)
-CONTRADICTS = "contradicts"
 DECIDED = "decided"  # in the data of a `supersedes` link: a person chose the newer of two that conflicted
 # The operation that a decision about a conflict is journaled as.
 OPERATIONS = {
@@ -286,7 +285,7 @@ def decide(
 
     def decided(memory: Memory) -> Memory:
         doubted = item.kind != "unvalidated" or min(memory.confidence, memory.trust) < DOUBTFUL
-        gone = memory.superseded_by or memory.status == "trashed"
+        gone = memory.superseded_by or memory.status == TRASHED
         same = doubted and memory.last_validated_at == waiting.last_validated_at
         refuse_settled(item.id, memory, waits=same and not gone)
         return change(memory)
@@ -297,7 +296,7 @@ def decide(
 def refuse_settled(id: str, *memories: Memory, waits: bool) -> None:
     """Raises `InvalidInput` when somebody has settled the item meanwhile."""
     if not waits:
-        gone = any(each.superseded_by or each.status == "trashed" for each in memories)
+        gone = any(each.superseded_by or each.status == TRASHED for each in memories)
         event = f"A memory of {id} was superseded or trashed" if gone else f"{id} was settled meanwhile"
         raise InvalidInput(f"{event}; `nacre review` lists what waits.")
 
@@ -327,7 +326,7 @@ def decide_conflict(engine: Engine, space: str, conflict: Conflict, decision: st
 def is_open(lookup: Lookup, newer: Memory, older: Memory, kind: str) -> bool:
     """Whether a noted conflict waits. Of one that a decision for a still newer one has replaced, it is open whether it
     replaced the older one before: that one may hold too long, or this one from the beginning."""
-    if any(each.status == "trashed" for each in (newer, older)):
+    if any(each.status == TRASHED for each in (newer, older)):
         return False
     replaced = [each for each in (newer, older) if each.superseded_by]
     if not replaced:
@@ -406,7 +405,7 @@ def rejected_by_older(lookup: Lookup, newer: Memory, older: Memory, now: float) 
     if not (newer.superseded_by or older.superseded_by):
         for third in lookup.replaced_by(newer.space, newer.id):
             conflicts = conflict_links(third, older) or conflict_links(older, third)
-            if conflicts and third.status != "trashed" and was_chosen(pending, third):  # what was deleted stays so
+            if conflicts and third.status != TRASHED and was_chosen(pending, third):  # what was deleted stays so
                 pending.add(restored(pending, third, now))
     former = with_times_given(pending.latest(newer))
     if newer.superseded_by:
@@ -457,7 +456,7 @@ def validated(now: float, confidence: float | None = None) -> Callable[[Memory],
 
 
 def trashed(memory: Memory) -> Memory:
-    return memory if memory.status == "trashed" else replace(memory, status="trashed", trashed_from=memory.status)
+    return memory if memory.status == TRASHED else replace(memory, status=TRASHED, trashed_from=memory.status)
 
 
 def conflict_links(memory: Memory, other: Memory) -> list[Link]:

@@ -9,7 +9,7 @@ from math import inf
 from nacre.engine.engine import Engine, Lookup, PendingChanges
 from nacre.errors import InvalidInput, SupersedeCycle
 from nacre.model import Link, Memory
-from nacre.model.memory import SUPERSEDES, Json
+from nacre.model.memory import ARCHIVED, SUPERSEDES, TRASHED, Json
 from nacre.protocols import Change, Reader
 
 START_SET = "valid_from"  # in the link's data: `superseded` set the successor's `valid_from`, which was empty before
@@ -37,9 +37,9 @@ def redaction_note(id: str) -> str:
 def refuse_hidden(successor: Memory, now: float) -> None:
     """Raises `InvalidInput` for what nobody sees: in the place of another memory, it would hide that one too."""
     id = successor.id
-    if successor.status == "trashed":
+    if successor.status == TRASHED:
         state, remedy = "is in the trash", f"`nacre trash restore {id}` brings it back"
-    elif successor.status == "archived":
+    elif successor.status == ARCHIVED:
         state, remedy = "is archived", f"`nacre memory unarchive {id}` takes it out"
     elif has_expired(successor, now):
         state, remedy = "has expired", f"`nacre edit {id} --expires-at ''` lets it last"
@@ -221,7 +221,7 @@ def without_succession(links: tuple[Link, ...], old: str) -> tuple[Link, ...]:
 
 def restored(lookup: Lookup, memory: Memory, now: float) -> list[Change]:
     """Out of the trash, or no longer replaced by its successor."""
-    if memory.status == "trashed":
+    if memory.status == TRASHED:
         back = replace(memory, status=memory.trashed_from or "short_term", trashed_from="", updated_at=now)
         return [Change(memory, back)]
     if not memory.superseded_by:

@@ -11,7 +11,6 @@ from nacre.engine.engine import Engine, Lookup, PendingChanges
 from nacre.engine.merge import all_united, redirected_links
 from nacre.engine.supersede import START_SET
 from nacre.lifecycle.clustering import (
-    DERIVED_FROM,
     all_unchanged,
     by_centroid,
     grouped,
@@ -23,7 +22,7 @@ from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Link, Memory
 from nacre.model.instants import DAY
 from nacre.model.journal import CONSOLIDATE
-from nacre.model.memory import SUPERSEDES, Json
+from nacre.model.memory import DERIVED_FROM, SUPERSEDES, Json
 from nacre.protocols import Change, Reader
 from nacre.text.emotion import salience
 

@@ -18,13 +18,12 @@ from nacre.engine.review import trashed
 from nacre.engine.supersede import restored
 from nacre.errors import InvalidInput, MissingExtra, UnknownName
 from nacre.files import create_private
-from nacre.lifecycle.clustering import DERIVED_FROM
 from nacre.lifecycle.reflection import TAG
 from nacre.memory_store import MemoryStore
 from nacre.model import Filter, JournalEntry, JournalFilter, Memory
 from nacre.model.instants import DAY
 from nacre.model.journal import DECAY, FADE
-from nacre.model.memory import LESSON
+from nacre.model.memory import DERIVED_FROM, LESSON, TRASHED
 from nacre.protocols import Change, Reader
 
 # What each adds to the lifetime of a memory, in units of the lifetime of an unused one.
@@ -167,7 +166,7 @@ class DecayEngine:
         done: list[Memory] = []
 
         def stays(memory: Memory) -> bool:
-            then, gone = planned[memory.id], memory.status == "trashed"
+            then, gone = planned[memory.id], memory.status == TRASHED
             used = (memory.last_accessed, memory.version) != (then.last_accessed, then.version)
             return used or gone or memory.pinned or bool(linked[memory.id])
 
@@ -217,7 +216,7 @@ def condensed_in(memory: Memory, reader: Reader) -> list[Memory]:
         return []
     sources = {link.to for link in memory.links if link.rel == DERIVED_FROM}
     replaced = reader.replaced_by(memory.space, memory.id) if sources else []
-    return [source for source in replaced if source.id in sources and source.status != "trashed"]
+    return [source for source in replaced if source.id in sources and source.status != TRASHED]
 
 
 def with_handling(store: MemoryStore, memory: Memory) -> Memory:

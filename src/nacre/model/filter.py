@@ -9,7 +9,7 @@ from math import isfinite
 from typing import TypeAlias
 
 from nacre.errors import InvalidInput, UnknownName
-from nacre.model.memory import LISTS, NAMES, Memory
+from nacre.model.memory import ARCHIVED, LISTS, NAMES, TRASHED, Memory
 
 Scalar: TypeAlias = str | float | int | bool | None
 Value: TypeAlias = Scalar | tuple[Scalar, ...]
@@ -94,8 +94,8 @@ class Filter:
         """What an agent should see by default: not in the trash or the archive, not superseded, not expired."""
         return cls(
             (
-                Condition("status", "ne", "trashed"),
-                Condition("status", "ne", "archived"),
+                Condition("status", "ne", TRASHED),
+                Condition("status", "ne", ARCHIVED),
                 Condition("superseded_by", "eq", ""),
                 Condition("expires_at", "gt_or_unset", now),
             )

@@ -27,11 +27,15 @@ MAY_REPLACE = "may_replace"
 # The key in the data of such a link that has a digest of the two texts, where a comparison made it: an edit voids it.
 COMPARED_TEXTS = "compared"
 DISTINCT = "distinct_from"  # the relation of a link to what it was compared with, and does not conflict with
-SETTLED = frozenset((SUPERSEDES, "contradicts", DISTINCT))  # links of these say how two memories relate
+CONTRADICTS = "contradicts"  # the relation of a link to what somebody has judged that the memory contradicts
+DERIVED_FROM = "derived_from"  # the relation of a link to a source of the memory
+TRANSITIONED_TO = "transitioned_to"  # the relation of a link from a fact to the one that it changed to
+SETTLED = frozenset((SUPERSEDES, CONTRADICTS, DISTINCT))  # links of these say how two memories relate
 SUSPICION = "suspicion"  # the key in a memory's metadata that says why it is not trusted
 TRUST_GIVEN = "trust_given"  # beside it: the trust that the memory has again when the mark is lifted, unless that is 1
-LIVE_STATUSES = ("short_term", "consolidating", "long_term", "archived")
-STATUSES = (*LIVE_STATUSES, "trashed")
+ARCHIVED, TRASHED = "archived", "trashed"
+LIVE_STATUSES = ("short_term", "consolidating", "long_term", ARCHIVED)
+STATUSES = (*LIVE_STATUSES, TRASHED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,13 +65,7 @@ def auto(question: Question, sources: Sources, wanted: int) -> Ranking:
     vector, notes = embed_question(question, sources)
     pool = max(POOL, POOL_PER_WANTED * wanted)
     candidates = gather(question, vector, space=sources.space, store=sources.reader, pool=pool, reach=REACH)
-    scored = score_candidates(
-        candidates,
-        question,
-        sources.calibration,
-        wanted + EXTRA_CANDIDATES,
-        include_unrelated=question.query.min_relevance == 0,
-    )
+    scored = score_candidates(candidates, question, sources.calibration, wanted + EXTRA_CANDIDATES)
     return Ranking(tuple(scored), notes)
 
 
@@ -80,18 +74,16 @@ def score_candidates(
     question: Question,
     calibration: Calibration,
     wanted: int,
-    *,
-    include_unrelated: bool = False,
 ) -> list[Scored]:
     """The best `wanted` candidates with their reasons: those that match in words or meaning, and the others as well for
-    who asks for all (`--all`)."""
+    who asks for all (a `min_relevance` of 0)."""
     if not candidates.places:
         return []
     by_name = signals(candidates, question)
     shares = weighted(by_name, weights_with(calibration.meaning), candidates)
     scores = shares.sum(axis=0)
     matching = (by_name["words"] > 0) | (candidates.cosines > 0) | (by_name["coverage nearby"] > 0)
-    matching |= include_unrelated or not question.terms
+    matching |= question.query.min_relevance == 0 or not question.terms
     best = np.lexsort((-np.array([place.key for place in candidates.places]), -scores))
     # Where only a time is asked for, neither words nor meaning tell which are of that time.
     best = best if asks_by_time_alone(question) else best[matching[best]][:wanted]

@@ -14,7 +14,7 @@ from nacre.engine.engine import FOR_REVIEW, RELATION, Edit, Engine, Lookup, Pend
 from nacre.engine.history import changed_at, newest_first
 from nacre.engine.links import relation_hint, relations, with_relation_renamed
 from nacre.engine.merge import redirected_links, united, with_all_periods
-from nacre.engine.remember import is_statement, version_link, with_conflict_links, with_link, without_notes
+from nacre.engine.remember import is_compared, version_link, with_conflict_links, with_link, without_notes
 from nacre.engine.supersede import never_held, released, restored, superseded, with_times_given
 from nacre.errors import InvalidInput, UnknownName
 from nacre.model import Conflict, Edge, Filter, JournalFilter, Link, Memory, Operation
@@ -67,7 +67,7 @@ def scan(comparison: Comparison, space: str, progress: Progress | None = None) -
         for done, memory in page:
             if progress is not None and done % REPORTED == 0:
                 progress(min(done, total), total, "comparing memories")
-            if is_statement(memory):
+            if is_compared(memory):
                 own = vectors.get(memory.id)
                 conflicts += comparison.conflicts(memory, None if own is None else own[0], partial(is_older, memory))
     if progress is not None:
@@ -76,7 +76,7 @@ def scan(comparison: Comparison, space: str, progress: Progress | None = None) -
 
 
 def is_older(memory: Memory, other: Memory) -> bool:
-    return is_statement(other) and (other.created_at, other.id) < (memory.created_at, memory.id)
+    return is_compared(other) and (other.created_at, other.id) < (memory.created_at, memory.id)
 
 
 def note_conflicts(engine: Engine, space: str, conflicts: Sequence[Conflict], *, why: str = "") -> int:
@@ -121,7 +121,7 @@ def note_late(engine: Engine, comparison: Comparison, memory: Memory, *, restric
     comparison is `restricted` to what that agent sees: the links would tell it of others' memories."""
     last = engine.store.journal(memory.space, JournalFilter(memory_id=memory.id))
     vectors = engine.store.vectors(memory.space, [memory.id]).get(memory.id)
-    if not last or vectors is None or last[0].operation.name not in COMPARED_LATE or not is_statement(memory):
+    if not last or vectors is None or last[0].operation.name not in COMPARED_LATE or not is_compared(memory):
         return 0
     operation = last[0].operation
     if not restricted and memory.agent and any(entry.operation.actor == memory.agent for entry in last):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from nacre.engine.engine import PendingChanges
-from nacre.engine.history import changed_at, handled_at
+from nacre.engine.history import changed_at, last_meant_change_at
 from nacre.engine.links import LASTING
 from nacre.engine.review import trashed
 from nacre.engine.supersede import restored
@@ -223,7 +223,7 @@ def with_handling(store: MemoryStore, memory: Memory) -> Memory:
     """As if it had been used then, too: see `last_handled`. Works through a server as well."""
     if memory.version <= 1:
         return memory
-    handled = handled_at(store.journal(memory.id, limit=None), memory.updated_at)
+    handled = last_meant_change_at(store.journal(memory.id, limit=None), memory.updated_at)
     return replace(memory, last_accessed=max(memory.last_accessed, handled))
 
 
@@ -237,7 +237,7 @@ def last_handled(store: MemoryStore, memories: Sequence[Memory | Fading]) -> dic
         ids = tuple(islice(changed, start, start + PAGE))
         for entry in reader.journal(store.space, JournalFilter(memory_ids=ids)):
             entries[entry.memory_id].append(entry)
-    handled = {id: handled_at(entries[id], memory.updated_at) for id, memory in changed.items()}
+    handled = {id: last_meant_change_at(entries[id], memory.updated_at) for id, memory in changed.items()}
     return {id: max(memory.last_accessed, handled[id]) for id, memory in changed.items()}
 
 

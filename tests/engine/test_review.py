@@ -31,7 +31,7 @@ def content(store: MemoryStore) -> dict[str, Memory]:
 
 
 def vocabulary(store: MemoryStore) -> list[object]:
-    return [store._store.terms(kind) for kind in ("relation", entity_kind(store.space))]
+    return [store.backend.terms(kind) for kind in ("relation", entity_kind(store.space))]
 
 
 def acts(store: MemoryStore) -> list[str]:
@@ -436,7 +436,7 @@ def test_a_first_screen_reads_only_the_memories_of_its_own_conflicts(
     crowded: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[str] = []
-    backend = type(crowded._store)
+    backend = type(crowded.backend)
     get_many = backend.get_many
 
     def counted(self: object, space: str, ids: Sequence[str]) -> list[Memory]:
@@ -454,7 +454,7 @@ def test_a_decision_by_id_reads_only_the_memories_that_it_names(
     crowded: MemoryStore, judged: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: set[str] = set()
-    backend = type(crowded._store)
+    backend = type(crowded.backend)
     get_many, page = backend.get_many, backend.page
 
     def counted_many(self: object, space: str, ids: Sequence[str]) -> list[Memory]:

@@ -47,7 +47,7 @@ def link(engine: Engine, space: str, source: str, wanted: Link, *, strict: bool,
         links[wanted.to, wanted.rel] = wanted
         return [Change(memory, replace(memory, links=tuple(links.values()), updated_at=engine.clock()))]
 
-    engine.commit("supersede" if wanted.rel == SUPERSEDES else "link", plan, why)
+    engine.write_named("supersede" if wanted.rel == SUPERSEDES else "link", plan, why)
     return Linked(wanted, new, relation_hint(wanted.rel, known))
 
 
@@ -68,7 +68,7 @@ def unlink(engine: Engine, space: str, source: str, target: str, rel: str | None
         valid_from = memory.valid_from if successor is None else successor.valid_from
         return [Change(memory, replace(after, valid_from=valid_from)), Change(predecessor, back)]
 
-    engine.commit("unlink", plan, why)
+    engine.write_named("unlink", plan, why)
     return removed
 
 
@@ -130,7 +130,7 @@ def prune(engine: Engine, space: str, edges: Iterable[Edge], *, why: str = "") -
                 changes.append(Change(memory, replace(memory, links=remaining, updated_at=engine.clock())))
         return changes
 
-    engine.commit("prune_links", plan, why)
+    engine.write_named("prune_links", plan, why)
     return removed
 
 

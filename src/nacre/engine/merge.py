@@ -42,7 +42,7 @@ def merge(engine: Engine, space: str, keep: str, others: Sequence[str], edit: Ed
         pending.add(redirected_links(reader, pending, space, dict.fromkeys(gone, keep), now))
         return list(pending)
 
-    engine.commit("merge", plan, why)
+    engine.write_named("merge", plan, why)
     return merged[0]
 
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from math import inf
@@ -188,8 +188,8 @@ def attempt_to_store(
     same = next((each for each in mergeable if handling.writable.admits(each)), None)
     if handling.policy == "supersede" and same is not None and not decision.noted and not replaced:
         unchanged = partial(is_unchanged, same)
-        merge = partial(merge_repetition, new=memory, now=engine.clock())
-        merged = engine.change(memory.space, [same.id], "merge", merge, why=why, only=unchanged)
+        merge = only_where(unchanged, partial(merge_repetition, new=memory, now=engine.clock()))
+        merged = engine.change(memory.space, [same.id], "merge", merge, why=why, missing_ok=True)
         if not merged:
             return None
         more = (*notes, *kept_importance(memory, same, explicit), *notes_of_known(same, merged[0]))
@@ -207,7 +207,7 @@ def attempt_to_store(
         stored[:] = [successor]
         return [new._replace(after=successor), *changes]
 
-    engine.commit("remember", plan, why)
+    engine.write_named("remember", plan, why)
     known = next(iter(meanwhile.values()), None)
     if known is not None:
         if handling.policy == "raise":
@@ -538,10 +538,16 @@ def remember_again(
     merges = policy == "supersede"
     edit = partial(merge_repetition if merges else repeated, new=memory, now=engine.clock())
     still_known = partial(is_known, memory, explicit=explicit)
-    changed = engine.change(memory.space, [known.id], "remember", edit, why=why, only=still_known)
+    edit_known = only_where(still_known, edit)
+    changed = engine.change(memory.space, [known.id], "remember", edit_known, why=why, missing_ok=True)
     if not changed:
         return None
     return RememberResult(changed[0], (), "merged" if merges else KNOWN, (*notes, *notes_of_known(known, changed[0])))
+
+
+def only_where(holds: Callable[[Memory], bool], edit: Edit) -> Edit:
+    """The edit, which leaves a memory as it is unless this holds of it when it is written."""
+    return lambda memory: edit(memory) if holds(memory) else memory
 
 
 def store_replacement(

@@ -320,7 +320,7 @@ def decide_conflict(engine: Engine, space: str, conflict: Conflict, decision: st
             pending.add(redirected_links(reader, pending, space, {older.id: newer.id}, decided_at))
         return list(pending)
 
-    return bool(engine.commit(OPERATIONS[decision], plan, why))
+    return bool(engine.write_named(OPERATIONS[decision], plan, why))
 
 
 def is_open(lookup: Lookup, newer: Memory, older: Memory, kind: str) -> bool:
@@ -443,7 +443,7 @@ def decide_relation(engine: Engine, space: str, name: str, decision: str, into: 
         elsewhere = any(reader.edges(other, rels=[name]) for other in reader.spaces() if other != space)
         return moved if elsewhere else [*moved, TermChange(space, RELATION, name, current, None)]
 
-    return bool(engine.commit(f"{decision}_{RELATION}", plan, why))
+    return bool(engine.write_named(f"{decision}_{RELATION}", plan, why))
 
 
 def validated(now: float, confidence: float | None = None) -> Callable[[Memory], Memory]:

@@ -97,7 +97,7 @@ def create(engine: Engine, space: str, description: str, *, why: str = "") -> bo
         after = {**(before or {}), **({DESCRIPTION: description} if description else {})}
         return [] if before == after else [TermChange(space, SPACE, space, before, after)]
 
-    return bool(engine.commit("create_space", plan, why))
+    return bool(engine.write_named("create_space", plan, why))
 
 
 def to_copy(engine: Engine, space: str, target: str) -> list[Memory]:
@@ -119,7 +119,7 @@ def copy(engine: Engine, space: str, target: str, *, why: str = "") -> list[Memo
         pairs = zip(memories, derived, strict=True)
         return [Change(None, memory, each) for memory, each in pairs if memory.id not in taken]
 
-    engine.commit("copy_space", plan, why)
+    engine.write_named("copy_space", plan, why)
     return memories
 
 
@@ -134,14 +134,14 @@ def rename(engine: Engine, space: str, new: str, *, why: str = "") -> None:
             raise InvalidInput(reason)
         return renamed(reader, space, new)
 
-    engine.commit("rename_space", plan, why)
+    engine.write_named("rename_space", plan, why)
 
 
 def empty(engine: Engine, space: str, *, why: str = "") -> int:
     """Moves all its memories to the trash; returns how many."""
     memories = engine.store.iterate(space, Filter.where(status__ne=TRASHED))
     ids = [memory.id for memory in memories if not is_redacted(memory)]
-    return len(engine.change_present(space, ids, DELETE_SPACE, trashed, why=why)) if ids else 0
+    return len(engine.change(space, ids, DELETE_SPACE, trashed, why=why, missing_ok=True)) if ids else 0
 
 
 def purge(engine: Engine, space: str, *, why: str = "") -> int:

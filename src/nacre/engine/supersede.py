@@ -64,7 +64,7 @@ def restore(engine: Engine, space: str, ids: Sequence[str], *, why: str = "") ->
                 pending.add([Change(memory, without_passed_expiry(pending.latest(memory), now))])
         return list(pending)
 
-    return bool(engine.commit("restore", plan, why))
+    return bool(engine.write_named("restore", plan, why))
 
 
 def superseded(

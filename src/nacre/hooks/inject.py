@@ -21,8 +21,7 @@ from nacre.models.background import BackgroundEmbedder
 from nacre.protocols import Reader, TermSet
 from nacre.recall.gather import understand
 from nacre.recall.pack import pack, without_copies
-from nacre.recall.requests import names_something
-from nacre.recall.turns import informative
+from nacre.recall.turns import informative, names_something
 from nacre.recall.versions import with_newer_first
 from nacre.recall_options import valid_at_filter
 from nacre.text.dates import is_question

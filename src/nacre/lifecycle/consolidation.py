@@ -145,7 +145,7 @@ class Consolidator:
             return list(pending)
 
         if plan:
-            engine.commit(CONSOLIDATE, carry_out, why)
+            engine.write_named(CONSOLIDATE, carry_out, why)
         return done
 
 

@@ -179,7 +179,7 @@ class DecayEngine:
                     pending.add(change._replace(optional=True) for change in restored(pending, source, now))
             return list(pending)
 
-        engine.commit(DECAY, carry_out, why)
+        engine.write_named(DECAY, carry_out, why)
         return list(done)
 
     def prune(self, dry_run: bool = False, now: float | None = None) -> list[Memory]:
@@ -302,7 +302,7 @@ class ConfidenceDecay:
             return replace(memory, confidence=round(each.confidence, 4), metadata=metadata)
 
         engine = self.store.acting_as(CONFIDENCE_ACTOR)
-        return len(engine.change_present(self.store.space, list(planned), FADE, edit, why=why))
+        return len(engine.change(self.store.space, list(planned), FADE, edit, why=why, missing_ok=True))
 
 
 def noticeable(memory: Memory, worth: float) -> bool:

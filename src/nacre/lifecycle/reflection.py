@@ -252,7 +252,7 @@ class ReflectionEngine:
                     saved.append(each.summary)
             return changes
 
-        engine.commit(REFLECT, carry_out, why)
+        engine.write_named(REFLECT, carry_out, why)
         return self.store.get_many([memory.id for memory in saved])
 
     def reflect(self, dry_run: bool = False, consolidate: Consolidate = False) -> list[Memory]:

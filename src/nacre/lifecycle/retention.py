@@ -123,7 +123,7 @@ class Retention:
             return trashed(memory) if each.outcome == "trash" else replace(memory, status=ARCHIVED)
 
         engine = self.store.acting_as(ACTOR)
-        return engine.change_present(self.store.space, list(planned), RETAIN, edit, why=why)
+        return engine.change(self.store.space, list(planned), RETAIN, edit, why=why, missing_ok=True)
 
     def _expired(self, now: float) -> Iterator[Leaving]:
         where = Filter.where(expires_at__le=now)

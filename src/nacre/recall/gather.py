@@ -253,7 +253,7 @@ class PlacedCandidates(Candidates):
 
 
 def gather(
-    question: Question, vector: Vectors | None, *, space: str, store: Reader, pool: int, reach: int
+    question: Question, vector: Vectors | None, *, space: str, reader: Reader, pool: int, reach: int
 ) -> PlacedCandidates:
     """Every place passes the filter; a narrow filter does not cost candidates."""
     windows = tuple((window.start, window.end) for window in (*question.windows, *question.coming))
@@ -268,7 +268,7 @@ def gather(
         replaced=predecessors(question.where),
         linked_by=(CONFLICTS, MAY_REPLACE),
     )
-    candidates = with_spellings(store.gather(space, search), question)
+    candidates = with_spellings(reader.gather(space, search), question)
     return placed(without_terms(candidates, frozenset(question.named) - frozenset(question.terms)))
 
 

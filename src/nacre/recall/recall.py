@@ -76,7 +76,7 @@ def recall(
     query: Query,
     *,
     space: str,
-    store: Reader,
+    reader: Reader,
     embedder: Embedder,
     measured: Data | None = None,
     reranker: Reranker | None = None,
@@ -85,7 +85,10 @@ def recall(
     """Reads only: the caller decides whether a hit counts as a use. `measured` is what the store knows of the
     embedder's cosines. The `answer_model` reads the best hits where no `reranker` does."""
     check_query(query)
-    question, sources = understand(query), Sources(space, store, embedder, *calibration_of(embedder.identity, measured))
+    question, sources = (
+        understand(query),
+        Sources(space, reader, embedder, *calibration_of(embedder.identity, measured)),
+    )
     if not question.text:
         if question.is_own:
             raise InvalidInput("The question is empty; say what to look for.")

@@ -45,7 +45,7 @@ class ScoredSession(NamedTuple):
 def rank_sessions(question: Question, sources: Sources) -> tuple[list[ScoredSession], tuple[str, ...]]:
     """Memories outside of any conversation are left out."""
     vector, notes = embed_question(question, sources)
-    candidates = gather(question, vector, space=sources.space, store=sources.reader, pool=SESSION_POOL, reach=0)
+    candidates = gather(question, vector, space=sources.space, reader=sources.reader, pool=SESSION_POOL, reach=0)
     return score_sessions(candidates, question), notes
 
 

@@ -64,7 +64,7 @@ def auto(question: Question, sources: Sources, wanted: int) -> Ranking:
     """Words, meaning, neighbours and conversation, with weights fitted on the development data."""
     vector, notes = embed_question(question, sources)
     pool = max(POOL, POOL_PER_WANTED * wanted)
-    candidates = gather(question, vector, space=sources.space, store=sources.reader, pool=pool, reach=REACH)
+    candidates = gather(question, vector, space=sources.space, reader=sources.reader, pool=pool, reach=REACH)
     scored = score_candidates(candidates, question, sources.calibration, wanted + EXTRA_CANDIDATES)
     return Ranking(tuple(scored), notes)
 

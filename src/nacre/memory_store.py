@@ -96,7 +96,7 @@ from nacre.protocols import (
     Vectors,
 )
 from nacre.recall import walk
-from nacre.recall.gather import OWN_STRATEGIES
+from nacre.recall.gather import NACRE_STRATEGIES
 from nacre.recall.pack import HEADER, TokenCounter, pack, without_padding
 from nacre.recall.turns import informative, is_no_statement
 from nacre.recall.walk import Walk, relation_list
@@ -158,7 +158,7 @@ class StoreUser(Closing):
 def used_hits(recalled: Recollection, strategy: str) -> tuple[Hit, ...]:
     """Those that count as used, which keeps a memory from fading: not the weak ones, which only fill the list. The
     strategies of other systems count all."""
-    return recalled.likely if strategy in OWN_STRATEGIES else recalled.hits
+    return recalled.likely if strategy in NACRE_STRATEGIES else recalled.hits
 
 
 @checks_arguments
@@ -619,7 +619,7 @@ class MemoryStore(Closing):
         if only_statements:
             stated = tuple(informative(recalled.hits, is_no_statement))
             recalled = replace(recalled, hits=stated[:max_items] if wide else stated)
-        if options.get("min_relevance") is None and (options.get("strategy") or "auto") in OWN_STRATEGIES:
+        if options.get("min_relevance") is None and (options.get("strategy") or "auto") in NACRE_STRATEGIES:
             recalled = without_padding(recalled)
         packed = pack(recalled, token_budget, header=header, token_counter=token_counter, fence=fence)
         if options.get("as_of") is None:

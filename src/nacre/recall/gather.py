@@ -59,7 +59,7 @@ FILLER_WORDS_AHEAD = FILLER_WORDS | frozenset(
 )
 NAMES = frozenset((*MONTHS, *WEEKDAYS))
 # The others are published formulas: scores come from the formula alone, and the words of a time are words to them.
-OWN_STRATEGIES = frozenset(("auto", "graph"))
+NACRE_STRATEGIES = frozenset(("auto", "graph"))
 QUOTED = re.compile(r'"([^"]{2,200})"|“([^”]{2,200})”')
 
 
@@ -80,9 +80,9 @@ class Question(NamedTuple):
     spellings: Mapping[str, tuple[str, ...]] = {}  # by term: other forms in which a memory may have it
 
     @property
-    def is_own(self) -> bool:
-        """Whether the strategy is ours, and no published formula."""
-        return self.query.strategy in OWN_STRATEGIES
+    def is_nacre_strategy(self) -> bool:
+        """Whether the strategy is Nacre's own, and no published formula."""
+        return self.query.strategy in NACRE_STRATEGIES
 
     @property
     def wanted_stems(self) -> frozenset[str]:
@@ -115,9 +115,9 @@ def understand(query: Query) -> Question:
             f"The question has {len(query.text):,} characters; ask with at most {LONGEST_QUERY:,}, in fewer words."
         )
     text = UNWRITABLE.sub(" ", query.text).strip()
-    by_time = query.strategy in OWN_STRATEGIES
-    windows = time_windows(text, query.asked_at) if by_time else ()
-    order = order_asked(text, windows) if by_time else NO_ORDER
+    is_nacre = query.strategy in NACRE_STRATEGIES
+    windows = time_windows(text, query.asked_at) if is_nacre else ()
+    order = order_asked(text, windows) if is_nacre else NO_ORDER
     coming = coming_dates(text, query.asked_at) if windows else ()
     only_coming = bool(coming) and points_ahead(text)
     subject = without(text, [*windows, order])
@@ -144,9 +144,9 @@ def understand(query: Query) -> Question:
         coming=coming,
         returning=returning,
         order=order.name,
-        former=by_time and asks_for_former(text, windows),
+        former=is_nacre and asks_for_former(text, windows),
         named=calendar_names(windows) if terms else (*calendar_names(windows), *weekday_names(returning)),
-        spellings=other_spellings(f"{subject}\n{also}", terms) if by_time else {},
+        spellings=other_spellings(f"{subject}\n{also}", terms) if is_nacre else {},
     )
 
 

@@ -90,7 +90,7 @@ def recall(
         Sources(space, reader, embedder, *calibration_of(embedder.identity, measured)),
     )
     if not question.text:
-        if question.is_own:
+        if question.is_nacre_strategy:
             raise InvalidInput("The question is empty; say what to look for.")
         # The systems that published the other strategies return nothing for an empty question.
         return Recollection()
@@ -163,7 +163,7 @@ def best_hits(question: Question, sources: Sources, rerankers: Rerankers, factor
     asked_before = hits_asked_before(loaded, question)
     adjusted, fits = adjusted_hits([hit for hit in loaded if hit not in asked_before], question, factor)
     reranked, readings, notes = rerank_hits(adjusted, question, sources, rerankers)
-    only_time = question.is_own and names_only_time(question, reranked)
+    only_time = question.is_nacre_strategy and names_only_time(question, reranked)
     judge = RelevanceJudge(
         question=question,
         sources=sources,
@@ -247,12 +247,12 @@ def in_order(
 ) -> list[Hit]:
     """What decides besides the scores: replies to questions, all words of a lookup, what holds now, which version is
     newer, and the time that the question asks for. Who asks by mood asks for another order than that of versions."""
-    own, query = question.is_own, question.query
-    ordered = list(hits) if query.with_context or not own else rank_replies_above_questions(hits, asked_before)
-    ordered = lower_what_does_not_hold(lift_above(ordered, complete), question) if own else ordered
+    is_nacre, query = question.is_nacre_strategy, question.query
+    ordered = list(hits) if query.with_context or not is_nacre else rank_replies_above_questions(hits, asked_before)
+    ordered = lower_what_does_not_hold(lift_above(ordered, complete), question) if is_nacre else ordered
     if not query.emotion:
         ordered = rank_newer_above_older(ordered, question)
-    return in_time_first(scaled(order_by_time(ordered, question.order)), fits, question) if own else ordered
+    return in_time_first(scaled(order_by_time(ordered, question.order)), fits, question) if is_nacre else ordered
 
 
 def adjusted_hits(hits: Sequence[Hit], question: Question, factor: int) -> tuple[list[Hit], dict[str, float]]:
@@ -292,10 +292,10 @@ def is_keyword_lookup(question: Question) -> bool:
     asked = words(question.text)
     subjects = [word for word in asked if word not in STOP_WORDS]
     capitals = {each for word in WORD.findall(question.text)[1:] if word[0].isupper() for each in words(word)}
-    own = question.is_own and question.terms and not (question.windows or question.coming)
+    possible = question.is_nacre_strategy and question.terms and not (question.windows or question.coming)
     # «030-271-4420» is one; languages without blanks have no such identifiers.
     number = min(len(subjects), len(question.text.split())) if question.text.isascii() else len(subjects)
-    return bool(own) and 0 < number <= MOST_LOOKED_UP and (asked == subjects or capitals.issuperset(subjects))
+    return bool(possible) and 0 < number <= MOST_LOOKED_UP and (asked == subjects or capitals.issuperset(subjects))
 
 
 def as_strong_hit(judged: Judged) -> Judged:
@@ -380,7 +380,7 @@ def load_hits(scored: Sequence[Scored], question: Question, sources: Sources) ->
 
 def repeats(memory: Memory, question: Question) -> bool:
     """Whether somebody only asked the same in a conversation: whoever asks again wants the answer."""
-    if not question.is_own or not memory.role:
+    if not question.is_nacre_strategy or not memory.role:
         return False
     return is_question(memory.text) and words(memory.text) == words(question.text)
 
@@ -424,7 +424,7 @@ def held_within(memory: Memory, window: Window) -> bool:
 def above_floor(selected: Sequence[Judged], question: Question, *, only_time: bool) -> tuple[list[Hit], Hit | None]:
     """The hits that may answer, unless the query says how relevant they must be; where there are none, also the most
     relevant of the others. A question that names only a time has no floor (`only_time`)."""
-    if question.query.min_relevance is not None or not question.is_own or only_time or not selected:
+    if question.query.min_relevance is not None or not question.is_nacre_strategy or only_time or not selected:
         return [each.hit for each in selected], None
     turns = [each for each in selected if each.hit.memory.is_turn]
     notes = [each for each in selected if not each.hit.memory.is_turn]

@@ -275,11 +275,21 @@ def share_of_relevance(memory: Memory, question: Question) -> float:
 def is_event_of_another_time(memory: Memory, question: Question) -> bool:
     """Whether it is an event with a date of its own that lies in none of the times asked for, nor in the same part of
     another year: «in June» need not be the last June."""
-    at = memory.occurred_at
-    if at is None or memory.is_turn or memory.type != "episodic":
+    at = own_event_time(memory)
+    if at is None:
         return False
     nearest = ((window, at + round((window.start - at) / YEAR) * YEAR) for window in all_windows(question))
     return not any(window.start - DAY <= then < window.end + DAY for window, then in nearest)
+
+
+def own_event_time(memory: Memory) -> float | None:
+    """When an event took place that has a date of its own; None of anything else, also of a turn."""
+    return memory.occurred_at if memory.type == "episodic" and not memory.is_turn else None
+
+
+def is_note_that_lasts(memory: Memory) -> bool:
+    """Neither a turn nor an event: these tell what happened once."""
+    return memory.type != "episodic" and not memory.is_turn
 
 
 def time_match(memory: Memory, question: Question) -> float:
@@ -307,7 +317,7 @@ def event_match(memory: Memory, question: Question) -> float:
     if match < 1:
         named = [one for one in named_times(memory.text, memory.happened_at) if not is_said_of_event(one, memory)]
         match = max([match, *(share_in(one, window) for one in named for window in asked)])
-    if match < 1 and not memory.is_turn and memory.type != "episodic":  # a turn and an event tell what happened once
+    if match < 1 and is_note_that_lasts(memory):
         returning = [window for window in question.returning if holds_in(memory, window)]
         match = max(match, recurrence_weight(memory.text, returning))
     return match
@@ -316,8 +326,8 @@ def event_match(memory: Memory, question: Question) -> float:
 def is_said_of_event(named: Window, memory: Memory) -> bool:
     """Whether it is a long time in which an event with a date of its own lies: the "best run of this year" was on one
     day of it."""
-    at = memory.occurred_at
-    if at is None or memory.is_turn or memory.type != "episodic":
+    at = own_event_time(memory)
+    if at is None:
         return False
     return named.end - named.start >= SEASON and named.start <= at < named.end
 
@@ -369,8 +379,8 @@ def overlap(one: Window, other: Window) -> float:
 
 def may_have_held(memory: Memory, window: Window) -> bool:
     """Whether it may still have been true in a time of a month or more ("in March"), because it was written before."""
-    lasting = not memory.is_turn and memory.type != "episodic"  # a turn and an event tell what happened
-    return lasting and memory.happened_at < window.start and window.end - window.start >= SEASON and window.end < LAST
+    long = window.end - window.start >= SEASON and window.end < LAST
+    return is_note_that_lasts(memory) and memory.happened_at < window.start and long
 
 
 def asks(memory: Memory, _: Question) -> float:

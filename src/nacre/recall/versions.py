@@ -90,7 +90,7 @@ def rank_newer_above_older(hits: Sequence[Hit], question: Question) -> list[Hit]
             else:
                 ordered.insert(at[older], raised_by_conflict(ordered.pop(at[newer]), above, sure))
                 above_which[newer] = older, sure
-    if not question.is_own:
+    if not question.is_nacre_strategy:
         return ordered
     perhaps = {newer for newer, (_, sure) in above_which.items() if not sure}
     return rank_older_above_newer(with_newer_versions(ordered, question, perhaps), question)

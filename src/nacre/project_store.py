@@ -183,7 +183,7 @@ class ProjectStore(MemoryStore):
         ranking, scope = split_options(options)
         now = time_asked(scope.get("as_of"), self._clock()).now
         question = understand(make_query(query, 1, ranking, Filter(), now))
-        if not question.windows and not question.coming:
+        if not question.windows and not question.future_windows:
             return lambda _: 1.0
         return lambda memory: time_match(memory, question)
 

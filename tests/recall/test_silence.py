@@ -188,10 +188,10 @@ def test_what_is_far_from_the_question_is_not_near_whatever_a_model_reads(
 ) -> None:
     sources = Sources("default", None, None, SHIPPED, True)  # type: ignore[arg-type]
     hit = Hit(Memory("m", "The press is oiled."), 0.5)
-    assert with_relevance(hit, Closeness(cosine, 0.0, turn), Reading(3.0), sources).near is near
+    assert with_relevance(hit, Closeness(cosine, 0.0, turn), Reading(3.0), sources).near_enough is near
     assert with_relevance(
         hit, Closeness(None, 0.0, turn), Reading(3.0), sources
-    ).near  # without vectors nobody can tell
+    ).near_enough  # without vectors nobody can tell
 
 
 @pytest.mark.parametrize(("of_note", "of_turn", "shown"), [
@@ -244,7 +244,7 @@ def test_a_long_note_is_near_by_all_words_or_by_some_that_read_like_an_answer(
 ) -> None:
     sources = Sources("default", None, None, SHIPPED, True)  # type: ignore[arg-type]
     minutes = Hit(Memory("m", "Minutes of the meeting, with thirty points"), 0.5)
-    assert with_relevance(minutes, Closeness(0.0, coverage), Reading(log_odds), sources).near is near
+    assert with_relevance(minutes, Closeness(0.0, coverage), Reading(log_odds), sources).near_enough is near
 
 
 def test_a_hit_that_was_not_read_has_the_floor_and_the_scale_of_those_that_were() -> None:
@@ -304,7 +304,10 @@ def test_a_note_of_the_time_that_is_asked_for_is_not_silenced_because_its_text_h
 def test_what_is_only_of_the_next_such_date_is_judged_by_what_it_says() -> None:
     """Many notes name a day to come; that alone does not make them an answer."""
     question = understand(Query("what caused the outage on 24 November?", asked_at=seconds("2026-11-17")))
-    assert [iso(window.start)[:10] for window in (*question.windows, *question.coming)] == ["2025-11-24", "2026-11-24"]
+    assert [iso(window.start)[:10] for window in (*question.windows, *question.future_windows)] == [
+        "2025-11-24",
+        "2026-11-24",
+    ]
     for year, timely in (("2025", True), ("2026", False)):
         planned = Memory("m", "The outage of the old pump", occurred_at=seconds(f"{year}-11-24T09:00:00Z"))
         assert is_timely(Judged(Hit(planned, 0.5), Floor(0.5, 0.5), read=True), question) is timely
@@ -314,7 +317,7 @@ def test_what_names_a_day_that_is_to_come_is_not_silenced_where_only_that_is_ask
     question = understand(
         Query("Which call with the opera is planned for 24 November?", asked_at=seconds("2026-11-17"))
     )
-    assert [iso(window.start)[:10] for window in (*question.windows, *question.coming)] == ["2026-11-24"]
+    assert [iso(window.start)[:10] for window in (*question.windows, *question.future_windows)] == ["2026-11-24"]
     for text, timely in (("Call with Lars Ek on 24 November", True), ("Call with Lars Ek on 8 January", False)):
         note = Memory("m", text, created_at=seconds("2026-11-10"))
         assert is_timely(Judged(Hit(note, 0.5), Floor(0.5, 0.5), read=True), question) is timely

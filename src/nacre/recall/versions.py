@@ -60,7 +60,7 @@ def lowered(hit: Hit, at: float) -> Hit:
 def is_valid_now(memory: Memory, question: Question) -> bool:
     """Whether it holds when the question is asked; what is superseded is lowered for that, and who asks for a time does
     not ask what holds now."""
-    asked = question.windows or question.coming or question.order == "oldest"
+    asked = question.windows or question.future_windows or question.order == "oldest"
     if asked or memory.superseded_by or memory.holds_at(question.query.asked_at):
         return True
     return any(each.field in VALIDITY for each in question.where.conditions)

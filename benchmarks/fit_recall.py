@@ -136,8 +136,8 @@ def read_case(question: Asked, unit: str, store: Backend, embedder: Embedder) ->
     asked = understand(Query(question.text, WANTED, Filter(), asked_at=question.asked_at))
     vector = embedder.embed([asked.text])[0]
     whole = unit == "session"
-    pool, reach = (sessions.POOL, 0) if whole else (max(POOL, POOL_PER_WANTED * WANTED), REACH)
-    candidates = gather(asked, vector, space=question.space, store=store, pool=pool, reach=reach)
+    pool, reach = (sessions.SESSION_POOL, 0) if whole else (max(POOL, POOL_PER_WANTED * WANTED), REACH)
+    candidates = gather(asked, vector, space=question.space, reader=store, pool=pool, reach=reach)
     by_name = sessions.session_signals(candidates, asked) if whole else signals(candidates, asked)
     keys = session_names(candidates) if whole else tuple(place.id for place in candidates.places)
     return tuple(by_name), Case(

@@ -6,6 +6,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import ForwardRef
 
 import nacre
 from nacre import errors
@@ -13,6 +14,9 @@ from nacre.errors import NacreError
 from nacre.hooks.client import LIMIT_SECONDS, LIMIT_VARIABLE
 from nacre.mcp.profiles import profile_named
 from nacre.mcp.server import costs
+from nacre.model.validate import Fields
+from nacre.recall_options import RecallOptions, Scope
+from nacre.rest.endpoints import descriptions as parameter_descriptions
 from nacre.rest.problems import status_of
 from nacre.server.api import all_endpoints
 from nacre.settings import ENVIRONMENT, Settings, descriptions
@@ -38,6 +42,19 @@ PYTHON: Mapping[str, tuple[str, ...]] = {
 }
 
 
+# The keyword options that several methods take, each with one of these methods and with what is listed elsewhere.
+OPTIONS: tuple[tuple[type, str, frozenset[str]], ...] = (
+    (Scope, "list_recent", frozenset()),
+    (RecallOptions, "recall", frozenset(Scope.__annotations__)),
+    (Fields, "remember_result", frozenset()),
+)
+OPTIONS_OPENING = """\
+`**scope`, `**options` and `**fields` in the signatures above stand for these keyword arguments; each may be left out.
+An `Instant` is a number of seconds since 1970, a date or words such as "last week". Where the text says an object, give
+a value of the class in the column of types.
+"""
+
+
 def cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
 
@@ -58,7 +75,8 @@ as an empty one, is written there or in the body, and `-` in its place in the pa
 |---|---|---|---|"""
 ERRORS_OPENING = """\
 Every error that Nacre raises on purpose is a `NacreError`, ends with what to do next, and has changed nothing, except
-that `remember_many` and imports keep the parts that were complete. The command line prints the sentence and returns
+that `remember_many` and imports keep the parts that were complete, and so does an undo on a full disk, which the next
+`undo` completes. The command line prints the sentence and returns
 an exit code; REST answers with a status; Python programs catch the class, or the built-in class that it also is.
 
 | error | is also | REST | when |
@@ -67,7 +85,8 @@ SETTINGS_OPENING = f"""\
 `nacre config set NAME VALUE` writes one to your own `config.toml` and `nacre config list` says where each value comes
 from: an option of the command wins over the environment (`{ENVIRONMENT}` and the name in capitals), this over the
 nearest `.nacre.toml` upwards, this over your own file, and that over the default. A table `[spaces.NAME]` in a file
-holds what is different in one space.
+holds what is different in one space: a value in it wins over the environment and the files in that space; an argument
+of the call (`--on-conflict`, `on_conflict=`) wins over it.
 
 A project's `.nacre.toml` may only choose a space of that project and turn the hooks off, until you run
 `nacre config trust` there.
@@ -154,6 +173,27 @@ def python() -> Iterator[str]:
         yield f"## {title}\n"
         for name in names:
             yield f"::: {name}\n    options:\n      heading_level: 3\n"
+        if title == "Stores":
+            yield from options_section()
+
+
+def options_section() -> Iterator[str]:
+    known = parameter_descriptions()
+    yield f"## Options\n\n{OPTIONS_OPENING}"
+    for kind, method, elsewhere in OPTIONS:
+        yield f"::: {kind.__module__}.{kind.__name__}\n    options:\n      heading_level: 3\n      members: false\n"
+        yield "| option | type | what it says |\n|---|---|---|"
+        for name, annotation in kind.__annotations__.items():
+            if name not in elsewhere:
+                about = known.get(f"{method}.{name}") or known[name]
+                yield f"| `{name}` | {option_type(annotation)} | {cell(about)} |"
+        yield ""
+
+
+def option_type(annotation: ForwardRef) -> str:
+    """As it is annotated, but None, which means that it is left out."""
+    kinds = annotation.__forward_arg__.split(" | ")
+    return " or ".join(f"`{kind}`" for kind in kinds if kind != "None")
 
 
 PAGES: Mapping[str, Callable[[], Iterator[str]]] = {

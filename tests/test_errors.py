@@ -12,7 +12,7 @@ from nacre import errors
 EXAMPLES: list[tuple[errors.NacreError, type[Exception], str]] = [
     (errors.UnknownName("memory type", "epsodic", ["episodic", "semantic"]), ValueError, "did you mean 'episodic'?"),
     (errors.UnknownName("status", "zzz", ["a", "b"]), ValueError, "use one of: a, b."),
-    (errors.UnknownName("argument of status", "x", []), ValueError, "'x'; there are none."),
+    (errors.UnknownName("argument of status", "x", []), ValueError, "'x'; there are none, so leave it out."),
     (errors.NameNotFound("user", "adda", ["ada"], "X"), errors.UnknownName, "did you mean 'ada'? X lists them."),
     (errors.NameNotFound("job", "x", [], "/v1/jobs"), ValueError, "no job 'x'; /v1/jobs lists them."),
     (errors.OperationNotFound("x"), errors.UndoRefused, "as 'x'; `nacre journal` lists them."),

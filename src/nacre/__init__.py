@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Neighborhood,
         Pack,
         PackedMemory,
+        RankFusion,
         Reason,
         Recollection,
         RememberResult,
@@ -49,8 +50,8 @@ _HOMES = {  # of the names that are not in nacre.model
 __all__ = [
     "AsyncMemoryStore", "Conflict", "ConflictError", "Consolidator", "DecayEngine", "Difference", "Edge", "ExpandSpec",
     "Filter", "Graph", "History", "Hit", "HybridWeights", "JournalEntry", "Link", "MaintenanceScheduler", "Memory",
-    "MemoryStore", "NacreError", "Neighborhood", "Pack", "PackedMemory", "Reason", "Recollection", "ReflectionEngine",
-    "RememberResult", "ReviewItem", "Transition", "__version__",
+    "MemoryStore", "NacreError", "Neighborhood", "Pack", "PackedMemory", "RankFusion", "Reason", "Recollection",
+    "ReflectionEngine", "RememberResult", "ReviewItem", "Transition", "__version__",
 ]  # fmt: skip
 
 

@@ -271,7 +271,7 @@ class RemoteStore(MemoryStore):
         self._space = label("space", common.space if space is None else space)
         self.agent = self.session = ""
         self._settings, self._clock, self._access = common, time.time, Unlimited()
-        self._parts = self._engine = self._store = self._guard = NotHere()  # type: ignore[assignment]
+        self._parts = self._engine = self._backend = self._guard = NotHere()  # type: ignore[assignment]
         self._versions: Mapping[str, int] = {}
 
     @property
@@ -672,6 +672,8 @@ for _name, _reason in LOCAL_METHODS.items():
 
 class RemoteProjectStore(ProjectStore, RemoteStore):
     """What the interfaces work with: a project's space of a server, and the user's own personal space beside it."""
+
+    _count_uses = RemoteStore._count_uses  # `touch` finds the space of each hit
 
     def _in_chosen_space(self, first: SpaceChoice, choose: Choose, *, alone: bool) -> Self:
         """In the space that the rule chooses; where nobody names one and the token is for exactly one, in that. Its

@@ -104,7 +104,7 @@ class UnknownName(InvalidInput):
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names, short = sorted(known), shortened(str(name))
         near = nearest_name(short.lower(), names)
-        rest = "use one of: " + ", ".join(names) + "." if names else "there are none."
+        rest = "use one of: " + ", ".join(names) + "." if names else "there are none, so leave it out."
         super().__init__(f"Unknown {kind} {short!r}; {f'did you mean {near!r}?' if near else rest}")
 
     @classmethod

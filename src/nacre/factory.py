@@ -500,11 +500,11 @@ def reranker_of(settings: Settings, options: StoreOptions) -> Reranker | None:
 
 def compare_late(options: StoreOptions, engine: Engine, memory: Memory) -> None:
     """Notes the conflicts of a memory that was written before the model was there, as far as the policy notes any."""
-    from nacre.engine.remember import make_comparison
+    from nacre.engine.remember import NOTING, make_comparison
     from nacre.engine.review import note_late
 
     settings = options.settings.for_space(memory.space)
-    if (options.on_conflict or settings.on_conflict) in ("note", "supersede"):
+    if (options.on_conflict or settings.on_conflict) in NOTING:
         access = late_access(settings, options, memory)
         comparison = make_comparison(
             replace(engine, store=restricted(engine.store, access)),

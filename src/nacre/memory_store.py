@@ -62,7 +62,7 @@ from nacre.model import Path as LinkPath
 from nacre.model.graph import Entity, EntityPair
 from nacre.model.instants import DAY, Instant, stamp
 from nacre.model.journal import PERSON, OperationNote, OperationStatus, TimelineBucket, renamed_to
-from nacre.model.memory import SUSPICION, Json, clamp, json_list
+from nacre.model.memory import ARCHIVED, SUSPICION, TRASHED, Json, clamp, json_list
 from nacre.model.review import KINDS, STALE_DAYS, ReviewItem
 from nacre.model.validate import (
     Changes,
@@ -96,7 +96,7 @@ from nacre.protocols import (
     Vectors,
 )
 from nacre.recall import walk
-from nacre.recall.gather import OWN_STRATEGIES
+from nacre.recall.gather import NACRE_STRATEGIES
 from nacre.recall.pack import HEADER, TokenCounter, pack, without_padding
 from nacre.recall.turns import informative, is_no_statement
 from nacre.recall.walk import Walk, relation_list
@@ -124,7 +124,6 @@ if TYPE_CHECKING:
     from nacre.safety.injection import BulkReading, Suspicion  # only writing needs its rules
 
 IGNORE = "ignore"
-ARCHIVED = "archived"
 MANY = 50  # hits from which a pack is made, as some of them may be left out
 DECIMALS = 6  # of an importance: three steps of 0.1 are 0.3, not 0.30000000000000004
 
@@ -159,7 +158,7 @@ class StoreUser(Closing):
 def used_hits(recalled: Recollection, strategy: str) -> tuple[Hit, ...]:
     """Those that count as used, which keeps a memory from fading: not the weak ones, which only fill the list. The
     strategies of other systems count all."""
-    return recalled.likely if strategy in OWN_STRATEGIES else recalled.hits
+    return recalled.likely if strategy in NACRE_STRATEGIES else recalled.hits
 
 
 @checks_arguments
@@ -214,7 +213,7 @@ class MemoryStore(Closing):
         """Takes over everything that depends on the space, its settings and the actor."""
         self._parts = parts
         self.space, self.agent, self.session = parts.space, parts.agent, parts.session
-        self._store, self._engine, self._clock = parts.backend, parts.engine, parts.options.clock
+        self._backend, self._engine, self._clock = parts.backend, parts.engine, parts.options.clock
         self._settings, self._access, self._guard = parts.settings, parts.access, parts.guard
 
     def in_space(self, name: str) -> Self:
@@ -239,7 +238,7 @@ class MemoryStore(Closing):
         """The same open store, which changes these memories only while they have these versions. Raises
         `MemoryNotFound`, and `VersionMismatch`, which every later write raises too where one was changed meanwhile.
         Without `check`, only later writes compare them."""
-        for memory in self._engine.get_existing(self._store, self.space, list(versions)) if check else ():
+        for memory in self._engine.get_existing(self._backend, self.space, list(versions)) if check else ():
             if memory.version != versions[memory.id]:
                 raise VersionMismatch(memory.id, versions[memory.id], memory.version)
         engine = replace(self._engine, versions=dict(versions))
@@ -265,7 +264,7 @@ class MemoryStore(Closing):
     def backend(self) -> Backend:
         """For this package's own code: where the memories are stored, as far as this agent may see and change them.
         What is written there directly is neither checked nor journaled."""
-        return self._store
+        return self._backend
 
     @property
     def access(self) -> Access | Unlimited:
@@ -434,7 +433,7 @@ class MemoryStore(Closing):
 
     def _check_links(self, id: str, values: tuple[Link, ...]) -> None:
         if values:
-            links.check_links(self._store, self.space, id, values, strict=self._parts.strict_links)
+            links.check_links(self._backend, self.space, id, values, strict=self._parts.strict_links)
 
     def _handling(self, on_conflict: str | None, contradiction_fn: ConflictFn | None = None) -> ConflictHandling:
         policy = self._parts.policy if on_conflict is None else on_conflict
@@ -469,7 +468,8 @@ class MemoryStore(Closing):
         """New memories (made by `draft`), edits of stored ones by id, successions (old id to new) and edits of the
         space's terms by kind and name, as one operation of this name: all or nothing. `unjournaled` are edits of
         terms that the journal does not record, so that no undo reverts them. Secrets are removed from all of it.
-        Returns the memories that are new or changed. Raises `MemoryNotFound`, `SecretRefused` and `WrongType`."""
+        Copies of what is replaced stay as they are; `supersede` takes them along. Returns the memories that are new or
+        changed. Raises `MemoryNotFound`, `SecretRefused` and `WrongType`."""
         recorded, others = (
             {(self._kind(kind), name): edit for (kind, name), edit in (each or {}).items()}
             for each in (terms, unjournaled)
@@ -479,8 +479,9 @@ class MemoryStore(Closing):
         return write_request.apply(self._engine, self.space, operation, wanted.guarded(self._guard), why=why)
 
     def edit(self, id: str, *, text: str | None = None, why: str = "", **fields: Unpack[Editable]) -> Memory:
-        """Embeds again only what changed; conflicts of a new text are handled as the store's `on_conflict` says, and
-        `edit_result` returns them. Raises `InvalidInput` for what was redacted."""
+        """Changes the text or other fields of a memory; what is not named stays. Embeds again only what changed;
+        conflicts of a new text are handled as the store's `on_conflict` says, and `edit_result` returns them. Raises
+        `MemoryNotFound`, and `InvalidInput` for what was redacted."""
         return self.edit_result(id, text=text, why=why, **fields).memory
 
     def edit_result(
@@ -521,12 +522,13 @@ class MemoryStore(Closing):
         return edit
 
     def forget(self, *ids: str, why: str = "") -> bool:
-        """Moves to the trash, from which `restore` brings it back; False when nothing was moved."""
-        return bool(self._engine.change_present(self.space, ids, "forget", review.trashed, why=why))
+        """Moves to the trash, from which `restore` brings it back; False when nothing was moved. Ids that are not in
+        the space are left out, without an error."""
+        return bool(self._engine.change(self.space, ids, "forget", review.trashed, why=why, missing_ok=True))
 
     def purge(self, *ids: str, why: str = "") -> int:
         """Deletes for good, from the journal too; returns how many. For a memory that was removed earlier, deletes what
-        the journal still has."""
+        the journal still has. Ids that the space never had are left out, without an error."""
         return removal.purge(self._engine, self.space, ids, why=why)
 
     def redact(self, *ids: str, why: str = "") -> int:
@@ -550,7 +552,7 @@ class MemoryStore(Closing):
 
     def restore(self, *ids: str, why: str = "") -> bool:
         """Reverses a `forget` or a `supersede` of several memories in one operation; False when there was neither. What
-        has expired meanwhile no longer expires."""
+        has expired meanwhile no longer expires. Raises `MemoryNotFound`, and `InvalidInput` for what was redacted."""
         return supersede.restore(self._engine, self.space, ids, why=why)
 
     def validate(self, id: str, *, confidence: float | None = None, why: str = "") -> Memory:
@@ -564,10 +566,14 @@ class MemoryStore(Closing):
         self, query: str, k: int = 5, *, touch: bool = True, rerank: bool = True, **options: Unpack[RecallOptions]
     ) -> Recollection:
         """The memories that answer best, each with its reasons. A hit that is not weak counts as a use unless
-        `touch` is False; the configured reranker, or within `rerank_ms` the shipped model, reads the best ones unless
-        `rerank` is False. Beside a hit that answers, weak ones fill the list up to `k`; `min_relevance` leaves them
-        out. With `as_of` it answers as the store would have then, which never counts as a use; with `valid_at`, from
-        what held at that time."""
+        `touch` is False. Beside a hit that answers, weak ones fill the list up to `k`; `min_relevance` leaves them out.
+        With `as_of` it answers as the store would have then, which never counts as a use; with `valid_at`, from what
+        held at that time.
+
+        The configured reranker reads the best ones unless `rerank` is False. Where none is configured, the shipped
+        model reads them within `rerank_ms`, under the strategy `auto` alone and only where relevance is calibrated for
+        the embedder (`Recollection.calibrated`).
+        """
         from nacre.recall.recall import clean_recollection, recall  # slow to import, and not every command recalls
 
         ranking, scope = split_options(options)
@@ -580,7 +586,7 @@ class MemoryStore(Closing):
         recollection = recall(
             wanted,
             space=self.space,
-            store=reader,
+            reader=reader,
             embedder=self._engine.embedder,
             measured=stored.measured,
             reranker=self._parts.reranker if rerank else None,
@@ -613,7 +619,7 @@ class MemoryStore(Closing):
         if only_statements:
             stated = tuple(informative(recalled.hits, is_no_statement))
             recalled = replace(recalled, hits=stated[:max_items] if wide else stated)
-        if options.get("min_relevance") is None and (options.get("strategy") or "auto") in OWN_STRATEGIES:
+        if options.get("min_relevance") is None and (options.get("strategy") or "auto") in NACRE_STRATEGIES:
             recalled = without_padding(recalled)
         packed = pack(recalled, token_budget, header=header, token_counter=token_counter, fence=fence)
         if options.get("as_of") is None:
@@ -622,25 +628,23 @@ class MemoryStore(Closing):
         return packed
 
     def _count_uses(self, hits: Iterable[Hit]) -> None:
-        """Of hits, in whichever space they are, and of the links that led to some of them."""
-        used = list(hits)
-        for store in filter(None, (self, self.beside)):
-            own = [hit for hit in used if hit.memory.space == store.space]
-            followed = [hit.via for hit in own if hit.via is not None]
-            if own:
-                store._store.touch(store.space, [hit.memory.id for hit in own], self._clock())
-            if followed:
-                store._store.walked(store.space, followed)
+        """Of the hits of this space, and of the links that led to some of them."""
+        own = [hit for hit in hits if hit.memory.space == self.space]
+        followed = [hit.via for hit in own if hit.via is not None]
+        if own:
+            self._backend.touch(self.space, [hit.memory.id for hit in own], self._clock())
+        if followed:
+            self._backend.walked(self.space, followed)
 
     def touch(self, *ids: str) -> None:
         """Counts a use of each, as a recall does by itself. Not journaled."""
-        self._store.touch(self.space, ids, self._clock())
+        self._backend.touch(self.space, ids, self._clock())
 
     def _state(self, as_of: Instant | None) -> tuple[float, Reader]:
         """What "yesterday", ages and expiry count from, and the store as it is, or as it was at that time. Raises
         `InvalidInput` for what nobody knows yet, and `HistoryLost`."""
         at = time_asked(as_of, self._clock())
-        return at.now, self._store if as_of is None else history.state_at(self._store, self.space, at.known_at)
+        return at.now, self._backend if as_of is None else history.state_at(self._backend, self.space, at.known_at)
 
     def _selected(self, scope: Scope) -> tuple[Reader, Filter]:
         """What a list is read from, and which memories it has."""
@@ -663,15 +667,15 @@ class MemoryStore(Closing):
 
     def get_many(self, ids: Sequence[str]) -> list[Memory]:
         """In the order asked for, each once; unknown ids are left out."""
-        return self._store.get_many(self.space, ids)
+        return self._backend.get_many(self.space, ids)
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
         """The stored vectors of each memory that has some, a row for each chunk of its text."""
-        return self._store.vectors(self.space, ids)
+        return self._backend.vectors(self.space, ids)
 
     def resolve_id(self, prefix: str) -> str:
         """The only id that starts with `prefix`. Raises `MemoryNotFound` or `AmbiguousId`."""
-        ids = self._store.ids_like(self.space, prefix, limit=6) if prefix else []
+        ids = self._backend.ids_like(self.space, prefix, limit=6) if prefix else []
         if not ids:
             raise MemoryNotFound(prefix, self.space)
         if len(ids) > 1 and prefix not in ids:
@@ -702,7 +706,7 @@ class MemoryStore(Closing):
         return reader.tally(self.space, field, where)
 
     def stats(self) -> Stats:
-        return spaces.gather_stats(self._store, self.space, self._clock())
+        return spaces.gather_stats(self._backend, self.space, self._clock())
 
     # Links
 
@@ -717,12 +721,15 @@ class MemoryStore(Closing):
         why: str = "",
     ) -> Linked:
         """Links one memory to another. Repeating it changes nothing; the target need not exist, unless the store has
-        `strict_links`. Raises `MemoryNotFound` and `LinkRefused`."""
+        `strict_links`. A link of the relation `supersedes` lets the source replace the target, but not the target's
+        copies, which `supersede` takes along. Raises `MemoryNotFound`, `LinkRefused` and, as `supersede` does,
+        `SupersedeCycle` and `InvalidInput`."""
         wanted = self._guard.link(Link(target, rel, weight, json_object("data", data) if data else {}))
         return links.link(self._engine, self.space, source, wanted, strict=self._parts.strict_links, why=why)
 
     def unlink(self, source: str, target: str, rel: str | None = None, *, why: str = "") -> int:
-        """Removes the link of this relation, or all between the two; returns how many."""
+        """Removes the link of this relation, or all from the source to the target; returns how many. Without its
+        `supersedes` link a target that was replaced is recalled again. Raises `MemoryNotFound`."""
         return links.unlink(self._engine, self.space, source, target, rel, why=why)
 
     def neighbors(
@@ -742,7 +749,7 @@ class MemoryStore(Closing):
         start = self._walk(rel, direction, include_hidden, as_of, valid_at)
         neighborhood, followed = walk.neighbors(start, id, natural_number("depth", depth))
         if followed and as_of is None:
-            self._store.walked(self.space, followed)
+            self._backend.walked(self.space, followed)
         return neighborhood
 
     def subgraph(
@@ -756,7 +763,9 @@ class MemoryStore(Closing):
         as_of: Instant | None = None,
         valid_at: Instant | None = None,
     ) -> Graph:
-        """These memories, those within `depth` of them, and every link between all of them; at depth 0 these alone."""
+        """These memories, those within `depth` of them, and every link between all of them; at depth 0 these alone.
+        Unlike `neighbors` and `path`, it shows and follows what is trashed, superseded or expired, unless
+        `include_hidden` is False. Raises `MemoryNotFound`."""
         start = self._walk(rel, direction, include_hidden, as_of, valid_at)
         return walk.subgraph(start, list(dict.fromkeys(ids)), natural_number("depth", depth))
 
@@ -775,7 +784,7 @@ class MemoryStore(Closing):
         walked = self._walk(rel, direction, include_hidden, as_of, valid_at)
         path = walk.path(walked, start, end)
         if path is not None and path.edges and as_of is None:
-            self._store.walked(self.space, path.edges)
+            self._backend.walked(self.space, path.edges)
         return path
 
     def _walk(
@@ -798,11 +807,11 @@ class MemoryStore(Closing):
     ) -> list[Edge]:
         """The links themselves, from or to these memories; all of the space when neither is given."""
         sources, targets = ([ids] if isinstance(ids, str) else ids for ids in (out_of, into))
-        return self._store.edges(self.space, out_of=sources, into=targets, rels=relation_list(rel))
+        return self._backend.edges(self.space, out_of=sources, into=targets, rels=relation_list(rel))
 
     def relations(self) -> dict[str, str]:
         """Every known relation with its description. A restricted agent sees those of the links that it sees."""
-        return links.relations(self._store)
+        return links.relations(self._backend)
 
     def register_relation(self, name: str, description: str = "") -> None:
         """Adds a relation to the vocabulary, or confirms one that was learned from a link."""
@@ -812,7 +821,7 @@ class MemoryStore(Closing):
 
     def weak_links(self, *, below: float = links.WEAK, walks: int = 0) -> list[Edge]:
         """The plan of `prune_links`: links with less weight than `below` that were followed at most `walks` times."""
-        return links.prunable(self._store, self.space, below=below, walks=walks)
+        return links.prunable(self._backend, self.space, below=below, walks=walks)
 
     def prune_links(self, edges: Iterable[Edge], *, why: str = "") -> int:
         """Removes these links in one operation; one that was followed since it was planned stays. Returns how many."""
@@ -834,7 +843,7 @@ class MemoryStore(Closing):
     def unarchive(self, *ids: str, why: str = "") -> list[Memory]:
         """Takes them out of the archive, back to the status that the journal says they had. What has expired meanwhile
         no longer expires."""
-        earlier = {id: history.status_before_archive(self._store, self.space, id) for id in ids}
+        earlier = {id: history.status_before_archive(self._backend, self.space, id) for id in ids}
 
         def edit(memory: Memory) -> Memory:
             if memory.status != ARCHIVED:
@@ -873,13 +882,13 @@ class MemoryStore(Closing):
         """Leaves alone what is in the trash, also what gets there while we wait for our turn to write."""
 
         def mark(memory: Memory) -> Memory:
-            return memory if memory.status == "trashed" else edit(memory)
+            return memory if memory.status == TRASHED else edit(memory)
 
         changing = [
-            memory.id for memory in self._engine.get_existing(self._store, self.space, ids) if mark(memory) != memory
+            memory.id for memory in self._engine.get_existing(self._backend, self.space, ids) if mark(memory) != memory
         ]
         marked = self._engine.change(self.space, changing, operation, mark, why=why) if changing else []
-        return [memory for memory in marked if memory.status != "trashed"]
+        return [memory for memory in marked if memory.status != TRASHED]
 
     # History and undo
 
@@ -896,7 +905,7 @@ class MemoryStore(Closing):
         """What the store knew at the later time, by default now, and not at the earlier one, and what changed."""
         now = self._clock()
         begin, end = moment(earlier, now), time_asked(later, now).known_at
-        return history.difference_between(self._store, self.space, begin, end)
+        return history.difference_between(self._backend, self.space, begin, end)
 
     def journal(
         self,
@@ -913,7 +922,7 @@ class MemoryStore(Closing):
         """What was done; `batch` may be the first characters of one. A row that cannot be read is marked `damaged`."""
         where = JournalFilter(id, batch, operation, actor, *between(since, until, self._clock()))
         check_page(limit, 0)
-        entries = self._store.journal(self.space, where, newest_first=newest_first, limit=limit)
+        entries = self._backend.journal(self.space, where, newest_first=newest_first, limit=limit)
         return list(map(self._visible_entry, entries))
 
     def iterate_journal(
@@ -927,13 +936,13 @@ class MemoryStore(Closing):
     ) -> Iterator[JournalEntry]:
         """Oldest first, however many there are, in bounded memory; what is written meanwhile is left out."""
         where = JournalFilter(id, None, operation, actor, *between(since, until, self._clock()))
-        return map(self._visible_entry, history.iterate_entries(self._store, self.space, where))
+        return map(self._visible_entry, history.iterate_entries(self._backend, self.space, where))
 
     def changes(self, since: int = 0, *, limit: int = 100) -> list[JournalEntry]:
         """The journal entries after the one with the number `since`, oldest first: what a copy elsewhere has to follow.
         Raises `HistoryLost` when the journal no longer has all of them, or not the one with this number."""
         self._access.demand_numbers("follow the journal by its numbers")
-        begins, _ = self._store.journal_begins(self.space)
+        begins, _ = self._backend.journal_begins(self.space)
         if since < begins:
             raise HistoryLost(
                 f"The journal of {self.space!r} begins after entry {begins}, and entry {since} was asked for; read "
@@ -941,7 +950,7 @@ class MemoryStore(Closing):
             )
         where = JournalFilter(after=max(0, since))
         check_page(limit, 0)
-        entries = self._store.journal(self.space, where, newest_first=False, limit=limit)
+        entries = self._backend.journal(self.space, where, newest_first=False, limit=limit)
         if not entries and since > begins and since > self._last_seq():
             raise HistoryLost(
                 f"The journal of {self.space!r} has no entry {since}: the space was deleted for good, or an older copy "
@@ -950,7 +959,7 @@ class MemoryStore(Closing):
         return list(map(self._visible_entry, entries))
 
     def _last_seq(self) -> int:
-        last = self._store.journal(self.space, limit=1)
+        last = self._backend.journal(self.space, limit=1)
         return last[0].seq if last else 0
 
     def operations(
@@ -970,7 +979,7 @@ class MemoryStore(Closing):
         since, until = between(since, until, self._clock())
         where = JournalFilter(operation=operation, actor=actor, since=since, until=until, upto=upto)
         check_page(limit, 0)
-        return history.operations(self._store, self.space, where, limit)
+        return history.operations(self._backend, self.space, where, limit)
 
     def operation(self, batch: str) -> OperationStatus:
         """An operation, whether it can be undone, and what blocks that. Raises `OperationNotFound`."""
@@ -1017,11 +1026,11 @@ class MemoryStore(Closing):
         them. Times are UTC. Raises `InvalidInput` for more than 400."""
         self._access.demand_numbers("see a timeline")
         start, end = between(since, until, self._clock())
-        return history.timeline(self._store, self.space, bucket, start, self._clock() if end is None else end)
+        return history.timeline(self._backend, self.space, bucket, start, self._clock() if end is None else end)
 
     def resolve_operation(self, prefix: str) -> str:
         """The only batch that begins so. Raises `OperationNotFound` or `InvalidInput`."""
-        return undo.resolve_batch(self._store, self.space, prefix)
+        return undo.resolve_batch(self._backend, self.space, prefix)
 
     def compact(self, *, older_than_days: float | None = None, why: str = "") -> int:
         """Drops journal entries older than this, by default than the setting `journal_days`; returns how many. Their
@@ -1051,8 +1060,8 @@ class MemoryStore(Closing):
         comparison = self._comparison(threshold, contradiction_fn)
         if memory_id is None:
             return review.scan(comparison, self.space, progress)
-        (memory,) = self._engine.get_existing(self._store, self.space, [memory_id])
-        vectors = self._store.vectors(self.space, [memory_id]).get(memory_id)
+        (memory,) = self._engine.get_existing(self._backend, self.space, [memory_id])
+        vectors = self._backend.vectors(self.space, [memory_id]).get(memory_id)
         return comparison.conflicts(memory, None if vectors is None else vectors[0])
 
     def note_conflicts(self, conflicts: Iterable[Conflict], *, why: str = "") -> int:
@@ -1101,14 +1110,14 @@ class MemoryStore(Closing):
         from nacre.engine import entities  # slow to import
 
         check_page(limit, offset)
-        every = entities.entities(self._store, self.space, Filter.live(self._clock()))
+        every = entities.entities(self._backend, self.space, Filter.live(self._clock()))
         return every[offset:] if limit is None else every[offset : offset + limit]
 
     def resolve_entity(self, name: str) -> str:
         """The name of the entity that has this name or alias, in any spelling; without an entity, the name itself."""
         from nacre.engine import entities  # slow to import
 
-        return entities.EntityIndex.read(self._store, self.space).name(name)
+        return entities.EntityIndex.read(self._backend, self.space).name(name)
 
     def memories_about(self, name: str, limit: int = 20, **scope: Unpack[Scope]) -> list[Memory]:
         """The memories that mention the entity by any of its names, in any spelling, newest first. With `as_of` too,
@@ -1146,11 +1155,11 @@ class MemoryStore(Closing):
         from nacre.engine import entities  # slow to import
 
         check_page(limit, offset)
-        pairs = entities.suggestions(self._store, self.space, Filter.live(self._clock()))
+        pairs = entities.suggestions(self._backend, self.space, Filter.live(self._clock()))
         return pairs[offset:][:limit]
 
     def types(self) -> tuple[str, ...]:
-        return (*TYPES, *(name for name in self._store.terms("type") if name not in TYPES))
+        return (*TYPES, *(name for name in self._backend.terms("type") if name not in TYPES))
 
     def register_type(self, name: str) -> None:
         """Adds a memory type to this store, in all its spaces."""
@@ -1159,7 +1168,7 @@ class MemoryStore(Closing):
 
     def vocabulary(self, kind: str) -> dict[str, Mapping[str, Json]]:
         """The terms of a kind that this space was taught (tags, sources, names), with their data."""
-        return self._store.terms(self._kind(kind))
+        return self._backend.terms(self._kind(kind))
 
     def _kind(self, kind: str) -> str:
         return f"{kind}/{self.space}"
@@ -1167,12 +1176,14 @@ class MemoryStore(Closing):
     # Spaces
 
     def spaces(self) -> dict[str, int]:
-        """Each space with the number of its memories."""
-        return self._store.spaces()
+        """Each space that has memories, with their number; `space_notes` also lists those that were created and are
+        empty."""
+        return self._backend.spaces()
 
     def space_notes(self) -> list[SpaceNote]:
-        """Every space that holds a memory or was created, by name."""
-        return spaces.space_notes(self._store)
+        """Every space that holds a memory or was created, by name, with the number of its memories and what it is
+        for."""
+        return spaces.space_notes(self._backend)
 
     def create_space(self, name: str, description: str = "", *, why: str = "") -> bool:
         """Lists a space and what it is for; without that, a space begins with its first memory. False when it was
@@ -1231,18 +1242,18 @@ class MemoryStore(Closing):
         target = Path(path).expanduser()
         if target.is_dir() or str(path).endswith(("/", "\\")):
             target = target / f"nacre-{stamp(self._clock())}.db"
-        if self._store.files is None:
+        if self._backend.files is None:
             raise StorageError(
                 f"This store is not in a file, and cannot be copied to {target}. Of a database, pg_dump makes a "
                 "backup, and of a store in memory, `export` writes an archive."
             )
-        self._store.files.copy_to(target)
+        self._backend.files.copy_to(target)
         return target
 
     def check_records(self) -> None:
         """Raises `StoreDamaged` when a walk over all memories would miss some."""
-        if self._store.files is not None:
-            self._store.files.check_records()
+        if self._backend.files is not None:
+            self._backend.files.check_records()
 
     def health(self, *, thorough: bool = False) -> Health:
-        return self._store.health(thorough=thorough)
+        return self._backend.health(thorough=thorough)

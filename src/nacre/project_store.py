@@ -168,6 +168,13 @@ class ProjectStore(MemoryStore):
             self._count_uses(used_hits(both, options.get("strategy") or "auto"))
         return self._with_unread(both, filled)
 
+    def _count_uses(self, hits: Iterable[Hit]) -> None:
+        """Of hits in either space."""
+        used = list(hits)
+        super()._count_uses(used)
+        if self.beside is not None:
+            self.beside._count_uses(used)
+
     def _fits_time(self, query: str, options: RecallOptions) -> Callable[[Memory], float]:
         """1 for a memory of the time that the question names, and where it names none; down to 0 for others."""
         from nacre.recall.gather import understand  # slow to import, and not every command recalls
@@ -176,7 +183,7 @@ class ProjectStore(MemoryStore):
         ranking, scope = split_options(options)
         now = time_asked(scope.get("as_of"), self._clock()).now
         question = understand(make_query(query, 1, ranking, Filter(), now))
-        if not question.windows and not question.coming:
+        if not question.windows and not question.future_windows:
             return lambda _: 1.0
         return lambda memory: time_match(memory, question)
 

@@ -416,7 +416,7 @@ class Reader(Protocol):
         (UTC) of the week in which they were created, as 2026-03-30."""
 
     def spaces(self) -> dict[str, int]:
-        """Each space with the number of its memories."""
+        """Each space that has memories, with their number."""
 
     def gather(self, space: str, search: Search) -> Candidates:
         """All that ranking needs, in one call. A narrow filter does not cost candidates: each channel brings at least
@@ -470,7 +470,10 @@ class Reader(Protocol):
         """
 
     def written_since(self, space: str, seq: int, texts: Collection[str]) -> list[Memory]:
-        """The memories that have a journal entry after this one and one of these texts (as `same_words` gives it)."""
+        """The memories that have a journal entry after this one and one of these texts (as `same_words` gives it).
+
+        Where a plan asks (`Backend.observed`), the first attempt assumes that it is empty.
+        """
 
     def operations_since(self, space: str, id: str, seq: int) -> list[Operation]:
         """Those that have a journal entry of this memory from this number on, newest first."""
@@ -637,7 +640,11 @@ class Backend(Reader, Protocol):
 
     def observed(self, expected: Expected) -> Reader:
         """A reader for a plan, which adds every answer to what is expected. A question that was asked gets the same
-        answer again. What cannot be compared (a search, the health) cannot be asked."""
+        answer again. What cannot be compared (a search, the health) cannot be asked.
+
+        The first attempt assumes that `written_since` is empty, without asking; the commit asks, and the plan is made
+        again if it is not.
+        """
 
     def commit(
         self,

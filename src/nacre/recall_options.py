@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypedDict, cast, get_type_hints
 from nacre.errors import InvalidInput, UnknownName, WrongType
 from nacre.model import STATUSES, ExpandSpec, Filter, HybridWeights, Query, RankFusion
 from nacre.model.instants import DAY, Instant, is_day
+from nacre.model.memory import ARCHIVED, TRASHED
 from nacre.model.validate import check
 from nacre.text.dates import moment
 
@@ -105,8 +106,8 @@ def valid_at_filter(valid_at: Instant, now: float) -> Filter:
 
 def visible(scope: Scope, now: float, statuses: Sequence[str]) -> Filter:
     hidden = {
-        "trashed": not (scope.get("include_trashed") or "trashed" in statuses),
-        "archived": not (scope.get("include_archived") or "archived" in statuses),
+        TRASHED: not (scope.get("include_trashed") or TRASHED in statuses),
+        ARCHIVED: not (scope.get("include_archived") or ARCHIVED in statuses),
         # What is superseded today may be what held then; its own dates say so.
         "superseded_by": not scope.get("include_superseded") and scope.get("valid_at") is None,
         "expires_at": not scope.get("include_expired"),
@@ -138,7 +139,13 @@ def between(since: Instant | None, until: Instant | None, now: float) -> tuple[f
 
 
 class RecallOptions(Scope, total=False):
-    """Every field of `Query` by name; `asked_at` is what "yesterday" is measured from, by default now."""
+    """How a recall ranks, beside what `Scope` admits to it. `asked_at` is what "yesterday" is measured from, by default
+    now.
+
+    An option that the strategy does not use is ignored: `weights` and `overfetch` count only with `strategy="hybrid"`,
+    `fusion` only with `rrf`, `recency_basis` only with `auto` and `hybrid`. With `group_by="session"` neither
+    `strategy`, `rerank`, `expand`, `emotion` nor `collapse` counts.
+    """
 
     strategy: str
     asked_at: Instant | None
@@ -158,7 +165,6 @@ class RecallOptions(Scope, total=False):
 
 
 RANKING = frozenset(RecallOptions.__annotations__) - frozenset(Scope.__annotations__)
-RENAMED = {"weights": "hybrid"}
 
 
 @cache
@@ -179,7 +185,7 @@ def split_options(options: RecallOptions) -> tuple[dict[str, Any], Scope]:
 
 
 def make_query(text: str, k: int, ranking: dict[str, Any], where: Filter, now: float) -> Query:
-    fields = {RENAMED.get(name, name): value for name, value in ranking.items()}
+    fields = dict(ranking)
     fields["asked_at"] = moment(fields["asked_at"], now, "middle") if "asked_at" in fields else now
     if "also" in fields:
         fields["also"] = tuple(fields["also"])

@@ -1,4 +1,7 @@
-"""Where the settings come from: option, environment, project file, user file, default; the first match wins."""
+"""Where the settings come from: option, environment, project file, user file, default; the first match wins.
+
+A value in `[spaces.NAME]` wins over the environment and the files in that space; an argument of the call wins over it.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +120,8 @@ class Settings:
     spaces: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     def for_space(self, space: str) -> Settings:
-        """With the values of a file's table `[spaces.NAME]`, which take precedence over every other source."""
+        """With the values of a file's table `[spaces.NAME]`, which win over the environment and the files. An argument
+        of a call (`on_conflict`) wins over them."""
         own = self.spaces.get(space)
         return replace(self, **own) if own else self  # type: ignore[arg-type]
 

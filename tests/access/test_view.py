@@ -299,11 +299,11 @@ def test_a_term_is_seen_by_its_name_exactly_where_it_is_listed(tmp_path: Path) -
     everything.link("a2", "a1", "hoists")
     everything.merge_entities("Harbour", "Pier")
     kinds = ("space", "relation", "type", entity_kind("default"))
-    known = {kind: everything._store.terms(kind) for kind in kinds}
+    known = {kind: everything.backend.terms(kind) for kind in kinds}
     assert all(known.values())
     for scope, allowed in product(ScopeLevel, [(), ("default",)]):
         access = Access("ada", "one", "default", AgentCapabilities(scope, allowed_spaces=allowed))
-        ada = view.RestrictedView(everything._store, access)
+        ada = view.RestrictedView(everything.backend, access)
         seen = {(kind, name): ada.term(kind, name) for kind in kinds for name in known[kind]}
         assert seen == {(kind, name): ada.terms(kind).get(name) for kind in kinds for name in known[kind]}
         sees_all = scope.includes(ScopeLevel.GLOBAL_READ)

@@ -12,8 +12,9 @@ import nacre
 PUBLIC = [
     "AsyncMemoryStore", "Conflict", "ConflictError", "Consolidator", "DecayEngine", "Difference", "Edge",
     "ExpandSpec", "Filter", "Graph", "History", "Hit", "HybridWeights", "JournalEntry", "Link",
-    "MaintenanceScheduler", "Memory", "MemoryStore", "NacreError", "Neighborhood", "Pack", "PackedMemory", "Reason",
-    "Recollection", "ReflectionEngine", "RememberResult", "ReviewItem", "Transition", "__version__",
+    "MaintenanceScheduler", "Memory", "MemoryStore", "NacreError", "Neighborhood", "Pack", "PackedMemory",
+    "RankFusion", "Reason", "Recollection", "ReflectionEngine", "RememberResult", "ReviewItem", "Transition",
+    "__version__",
 ]  # fmt: skip
 
 

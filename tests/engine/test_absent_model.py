@@ -105,7 +105,7 @@ def test_a_model_that_cannot_answer_does_not_cost_the_old_vectors(store: MemoryS
 def test_reindexing_mends_a_damaged_word_index(tmp_path: Path) -> None:
     with MemoryStore(tmp_path / "s.db", embedder=WordBag()) as store:
         kept = store.remember("findable words")
-        with store._store._connected() as connection:  # type: ignore[attr-defined]
+        with store.backend._connected() as connection:  # type: ignore[attr-defined]
             connection.execute("INSERT INTO word(word) VALUES ('delete-all')")
         assert "nacre store reindex" in store.health().problems[0]
         store.reindex()

@@ -28,7 +28,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStor
 
 
 def words(store: MemoryStore) -> dict[str, object]:
-    return dict(store._store.terms(entity_kind(store.space)))
+    return dict(store.backend.terms(entity_kind(store.space)))
 
 
 def about(store: MemoryStore, name: str) -> list[str]:
@@ -159,7 +159,7 @@ def test_a_judgement_holds_for_what_a_name_is_merged_with_later(store: MemorySto
     assert store.entity_suggestions() == []
     store.merge_entities("Sarah Jo Chen", "S. Chen")  # whoever merges them after all knows better
     assert store.entities()[0].count == 4
-    assert store._store.terms(entity_kind(store.space))["Sarah Jo Chen"].get("distinct") is None
+    assert store.backend.terms(entity_kind(store.space))["Sarah Jo Chen"].get("distinct") is None
 
 
 def test_the_review_queue_has_the_pairs_and_takes_the_decisions(store: MemoryStore) -> None:

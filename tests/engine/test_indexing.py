@@ -89,7 +89,7 @@ def test_where_nothing_waits_no_call_looks_for_it(
 ) -> None:
     store.remember("The teapot is red")
     looked: list[int] = []
-    backend = type(store._store)
+    backend = type(store.backend)
     pending_of = backend.pending
 
     def counted(self: object, limit: int) -> object:
@@ -113,7 +113,7 @@ def test_a_recall_does_not_wait_while_somebody_writes(embedder: Moody) -> None:
         store.remember("The kettle is blue")
         embedder.well = True
         answered: list[object] = []
-        with store._store.transaction():  # type: ignore[attr-defined]
+        with store.backend.transaction():  # type: ignore[attr-defined]
             reader = threading.Thread(target=lambda: answered.append(store.recall("kettle", touch=False)))
             reader.start()
             reader.join(LIMIT)
@@ -175,7 +175,7 @@ def test_a_store_that_closes_during_a_long_step_is_closed_by_that_step(
     pending.close()
     held.set()
     assert waits_for(lambda: not [each for each in threading.enumerate() if each.name == "nacre-catch-up"])
-    if hasattr(pending._store, "path"):
+    if hasattr(pending.backend, "path"):
         with pytest.raises(StorageError, match="closed"):
             pending.count()
 

@@ -27,7 +27,7 @@ def owner(tmp_path: Path) -> Iterator[MemoryStore]:
 @pytest.fixture
 def agent(owner: MemoryStore, tmp_path: Path) -> Iterator[MemoryStore]:
     """Sees and changes its own memories alone."""
-    owner._store.commit(
+    owner.backend.commit(
         [
             TermSet("relation", "taught", {"meaning": "known to all"}),
             TermSet("relation", "waiting", REVIEW),
@@ -52,21 +52,21 @@ def agent(owner: MemoryStore, tmp_path: Path) -> Iterator[MemoryStore]:
 def test_a_restricted_agent_is_shown_types_and_no_terms_of_others(
     agent: MemoryStore, kind: str, name: str, shown: bool
 ) -> None:
-    assert (agent._store.term(kind, name) is not None) is shown
+    assert (agent.backend.term(kind, name) is not None) is shown
 
 
 def test_a_relation_may_come_up_by_itself_and_go_again(owner: MemoryStore, agent: MemoryStore) -> None:
-    agent._store.commit([TermSet("relation", "foretells", REVIEW)])
-    assert owner._store.terms("relation")["foretells"] == REVIEW
-    agent._store.commit([TermSet("relation", "foretells", None)])
-    assert "foretells" not in owner._store.terms("relation")
+    agent.backend.commit([TermSet("relation", "foretells", REVIEW)])
+    assert owner.backend.terms("relation")["foretells"] == REVIEW
+    agent.backend.commit([TermSet("relation", "foretells", None)])
+    assert "foretells" not in owner.backend.terms("relation")
 
 
 def test_a_relation_that_still_ties_something_does_not_go(owner: MemoryStore, agent: MemoryStore) -> None:
     barn = agent.remember("The barn stores hay").id
     agent.remember("The cat sleeps", links=[Link(barn, "guards")], on_conflict="ignore")
-    agent._store.commit([TermSet("relation", "guards", None)])
-    assert "guards" in owner._store.terms("relation")
+    agent.backend.commit([TermSet("relation", "guards", None)])
+    assert "guards" in owner.backend.terms("relation")
 
 
 @pytest.mark.parametrize(
@@ -82,10 +82,10 @@ def test_a_relation_that_still_ties_something_does_not_go(owner: MemoryStore, ag
 def test_a_restricted_agent_does_not_change_what_is_everybodys(
     owner: MemoryStore, agent: MemoryStore, kind: str, name: str, data: Data | None
 ) -> None:
-    before = owner._store.terms(kind)
+    before = owner.backend.terms(kind)
     with pytest.raises(AccessDenied, match=r"may not change (the|a) .+: that concerns memories beyond its scope"):
-        agent._store.commit([TermSet(kind, name, data)])
-    assert owner._store.terms(kind) == before
+        agent.backend.commit([TermSet(kind, name, data)])
+    assert owner.backend.terms(kind) == before
 
 
 def test_relations_of_others_are_neither_named_nor_described(owner: MemoryStore, agent: MemoryStore) -> None:
@@ -116,8 +116,8 @@ def test_walks_along_an_agents_own_links_are_counted_and_along_others_are_not(
     owner.remember("The dog barks", id="dog", links=[Link(barn, "related")], on_conflict="ignore")
     assert [near.memory.id for near in agent.neighbors(cat)] == [barn]
     assert [near.memory.id for near in agent.neighbors(barn)] == [cat]
-    walks = {edge.source: edge.walks for edge in owner._store.edges("default")}
+    walks = {edge.source: edge.walks for edge in owner.backend.edges("default")}
     assert walks == {cat: 2, "dog": 0}
-    with_foreign = owner._store.edges("default")
-    agent._store.walked("default", with_foreign)
-    assert {edge.source: edge.walks for edge in owner._store.edges("default")} == {cat: 3, "dog": 0}
+    with_foreign = owner.backend.edges("default")
+    agent.backend.walked("default", with_foreign)
+    assert {edge.source: edge.walks for edge in owner.backend.edges("default")} == {cat: 3, "dog": 0}

@@ -31,7 +31,7 @@ def content(store: MemoryStore) -> dict[str, Memory]:
 
 
 def vocabulary(store: MemoryStore) -> list[object]:
-    return [store._store.terms(kind) for kind in ("relation", entity_kind(store.space))]
+    return [store.backend.terms(kind) for kind in ("relation", entity_kind(store.space))]
 
 
 def acts(store: MemoryStore) -> list[str]:
@@ -436,7 +436,7 @@ def test_a_first_screen_reads_only_the_memories_of_its_own_conflicts(
     crowded: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[str] = []
-    backend = type(crowded._store)
+    backend = type(crowded.backend)
     get_many = backend.get_many
 
     def counted(self: object, space: str, ids: Sequence[str]) -> list[Memory]:
@@ -444,7 +444,7 @@ def test_a_first_screen_reads_only_the_memories_of_its_own_conflicts(
         return get_many(self, space, ids)  # type: ignore[arg-type]
 
     monkeypatch.setattr(backend, "get_many", counted)
-    monkeypatch.setattr("nacre.engine.review.TURN", 2)
+    monkeypatch.setattr("nacre.engine.review.SCREEN", 2)
     assert [item.id for item in crowded.review(limit=2)] == ["new9:old9", "new10:old10"]
     assert read == ["new9", "old9", "new10", "old10"]
 
@@ -454,7 +454,7 @@ def test_a_decision_by_id_reads_only_the_memories_that_it_names(
     crowded: MemoryStore, judged: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: set[str] = set()
-    backend = type(crowded._store)
+    backend = type(crowded.backend)
     get_many, page = backend.get_many, backend.page
 
     def counted_many(self: object, space: str, ids: Sequence[str]) -> list[Memory]:
@@ -496,7 +496,7 @@ def test_a_list_that_stops_early_continues_with_the_same_items(
     crowded: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     every = [item.id for item in crowded.review()]
-    monkeypatch.setattr("nacre.engine.review.TURN", 5)
+    monkeypatch.setattr("nacre.engine.review.SCREEN", 5)
     assert [item.id for item in crowded.review()] == every
     assert len(every) == len(set(every)) == 24
 

@@ -44,7 +44,7 @@ def test_statistics_ask_as_few_questions_for_half_a_year_as_for_a_week(
         store.remember(f"{weeks} weeks ago", created_at=store.now() - weeks * WEEK)
     store.forget(store.remember("a mistake").id)
     asked: list[str] = []
-    backend = type(store._store)
+    backend = type(store.backend)
     for name in ("count", "tally", "page", "values"):
         monkeypatch.setattr(backend, name, counted(getattr(backend, name), name, asked))
     growth = store.stats().growth

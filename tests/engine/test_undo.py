@@ -845,7 +845,7 @@ def many_with_a_type(store: MemoryStore) -> JournalEntry:
         ]
         return [*terms, *(Change(None, replace(draft, type="recipe")) for draft in drafts)]
 
-    return store._engine.commit("learn", plan, "")[0]
+    return store._engine.write_named("learn", plan, "")[0]
 
 
 @pytest.mark.parametrize("kind", ["type", "relation"])

@@ -100,7 +100,7 @@ def test_none_can_be_kept_by_making_none(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="1 or more"):
         Backups(tmp_path, keep=0)
     assert Backups(tmp_path / "none").files() == [] and Backups(tmp_path).newest_at() is None
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInput, match="names those that do"):
         made_at(tmp_path / "nacre.db")
 
 

@@ -49,7 +49,7 @@ def kept_store(file: Path, clock: Turned) -> MemoryStore:
 
 
 def places(store: MemoryStore) -> list[object]:
-    return list(store._store.gather(store.space, Search(vector=store.embedder.embed(["text"])[0])).places)
+    return list(store.backend.gather(store.space, Search(vector=store.embedder.embed(["text"])[0])).places)
 
 
 def reading(store: MemoryStore) -> dict[str, object]:

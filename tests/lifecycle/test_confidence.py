@@ -132,7 +132,7 @@ def test_what_was_validated_or_changed_since_the_plan_keeps_its_confidence(store
     store.edit("pinned", pinned=True)
     store.forget("trashed")
     store.purge("purged")
-    store._store.touch(store.space, ["used"], clock())
+    store.backend.touch(store.space, ["used"], clock())
     before = whole(store)
     assert decay.apply(plan) == 2
     assert {id for id, told in whole(store).items() if told != before[id]} == {"used", "left"}

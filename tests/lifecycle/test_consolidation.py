@@ -204,7 +204,7 @@ def test_a_neutral_memory_is_promoted_once_it_has_been_used_enough(store: Memory
     while existing(store, "m").status == "short_term":
         assert uses <= 10
         consolidator.consolidate()
-        store._store.touch(store.space, ["m"], NOW)
+        store.backend.touch(store.space, ["m"], NOW)
         uses += 1
     assert (uses - 1, existing(store, "m").access_count) == (4, 5)
 
@@ -232,7 +232,7 @@ def test_a_cluster_with_a_member_that_changed_or_left_is_untouched(store: Memory
 def test_a_use_since_the_plan_stands_in_nobodys_way(store: MemoryStore) -> None:
     kept(store, "a")
     plan = Consolidator(store).plan()
-    store._store.touch(store.space, ["a"], NOW + 5)
+    store.backend.touch(store.space, ["a"], NOW + 5)
     assert len(Consolidator(store).apply(plan)) == 1
     assert existing(store, "a").access_count == 11
 

@@ -182,7 +182,7 @@ def test_what_was_used_changed_or_left_between_the_plan_and_the_act_stays(store:
     plan = engine.plan()
     assert len(plan) == 8
     clock.at += 60
-    store._store.touch(store.space, ["used"], clock())
+    store.backend.touch(store.space, ["used"], clock())
     store.edit("edited", importance=0.6)
     store.edit("pinned", pinned=True)
     store.forget("trashed")

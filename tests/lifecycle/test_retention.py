@@ -142,7 +142,7 @@ def test_what_was_used_pinned_or_changed_since_the_plan_stays(store: MemoryStore
     plan = retention.plan()
     assert len(plan) == 6
     clock.at += 60
-    store._store.touch(store.space, ["used"], clock())
+    store.backend.touch(store.space, ["used"], clock())
     store.edit("pinned", pinned=True)
     store.edit("edited", text="new words")
     store.forget("trashed")

@@ -1,4 +1,4 @@
-"""Texts that give orders are kept with little trust; old secrets do not come up again; spaces have policies."""
+"""Texts that give orders are marked, and trusted little; old secrets do not come up again; spaces have policies."""
 
 from __future__ import annotations
 
@@ -43,8 +43,10 @@ def test_an_ordinary_text_is_trusted(store: MemoryStore) -> None:
 
 
 def test_a_trust_that_the_caller_gives_stands_and_the_reason_is_kept(store: MemoryStore) -> None:
-    kept = store.remember(ORDERS, trust=0.9, metadata={"from": "mail"})
+    result = store.remember_result(ORDERS, trust=0.9, metadata={"from": "mail"})
+    kept = result.memory
     assert kept.trust == 0.9
+    assert result.notes[0].startswith("Marked: it seems to give orders to a model (")
     assert set(kept.metadata) == {"from", "suspicion", "trust_given"}
 
 

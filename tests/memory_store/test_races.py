@@ -38,7 +38,7 @@ class Overtaken:
 def overtaken(store: MemoryStore, meanwhile: Callable[[MemoryStore], object]) -> MemoryStore:
     """A view of the store whose next operation is overtaken by another one."""
     view = store.as_actor("slow")
-    backend = Overtaken(store._store, lambda: meanwhile(store))
+    backend = Overtaken(store.backend, lambda: meanwhile(store))
     view._engine = replace(view._engine, store=backend)  # type: ignore[arg-type]
     return view
 
@@ -193,7 +193,7 @@ def test_an_error_that_rests_on_what_was_never_so_at_one_time_is_not_raised(stor
         store.supersede("b", "c")
 
     view = store.as_actor("slow")
-    view._engine = replace(view._engine, store=TornReads(store._store, meanwhile))  # type: ignore[arg-type]
+    view._engine = replace(view._engine, store=TornReads(store.backend, meanwhile))  # type: ignore[arg-type]
     view.supersede("c", "a")
     assert [memory.superseded_by for memory in store.get_many(["a", "b", "c"])] == ["", "c", "a"]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -46,6 +48,12 @@ def test_a_condition_that_means_nothing_is_refused_in_one_sentence(wanted: dict[
     with pytest.raises(InvalidInput) as caught:
         Filter.where(**wanted)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("make", [lambda: Condition(cast("str", 5), "eq", "x"), lambda: Filter.where(type=object())])
+def test_a_condition_of_a_wrong_type_says_what_to_do(make: Callable[[], object]) -> None:
+    with pytest.raises(InvalidInput, match=r"; (give its name|convert it)"):
+        make()
 
 
 def test_a_misspelled_field_is_answered_with_the_nearest() -> None:

@@ -26,7 +26,7 @@ SOME = settings().max_examples // 2
 
 def state(store: MemoryStore) -> tuple[object, ...]:
     return (
-        dict(store._store.terms(entity_kind(store.space))),
+        dict(store.backend.terms(entity_kind(store.space))),
         store.entities(),
         store.entity_suggestions(None),
         [store.resolve_entity(name) for name in NAMES],

@@ -113,7 +113,7 @@ def test_plans_that_are_carried_out_and_undone_leave_the_store_as_it_was(
     place: Place, lives: list[Choice], wanted: list[tuple[str, int]]
 ) -> None:
     with make_experience(place, lives) as (store, clock):
-        words = dict(store._store.terms("relation"))
+        words = dict(store.backend.terms("relation"))
         moments = [content(store)]
         for kind, number in wanted:
             before = batches(store)
@@ -127,7 +127,7 @@ def test_plans_that_are_carried_out_and_undone_leave_the_store_as_it_was(
         for moment in reversed(moments[:-1]):
             store.undo()
             assert content(store) == moment
-        assert dict(store._store.terms("relation")) == words
+        assert dict(store.backend.terms("relation")) == words
         health = store.health(thorough=True)
         assert (health.problems, health.pending) == ((), 0)
 

@@ -101,8 +101,8 @@ def test_candidates_by_words_and_a_search_for_words_agree(store: MemoryStore, te
     kept = store.remember(text + " xyzzy")
     try:
         for term in stems(text):
-            found = store._store.by_words(store.space, [term], Filter(), COUNT + 1)
-            gathered = store._store.gather(store.space, Search((term,), pool=COUNT + 1))
+            found = store.backend.by_words(store.space, [term], Filter(), COUNT + 1)
+            gathered = store.backend.gather(store.space, Search((term,), pool=COUNT + 1))
             assert sorted(match.id for match in found) == sorted(place.id for place in gathered.places)
     finally:
         store.purge(kept.id)

@@ -53,7 +53,7 @@ def batches(store: MemoryStore) -> list[str]:
 
 
 def now(store: MemoryStore, clock: Rising) -> Moment:
-    return Moment(clock(), len(batches(store)), content(store), dict(store._store.terms("relation")))
+    return Moment(clock(), len(batches(store)), content(store), dict(store.backend.terms("relation")))
 
 
 def make_experience(store: MemoryStore, clock: Rising, acts: list[Choice]) -> list[Moment]:
@@ -102,4 +102,4 @@ def test_undoing_act_by_act_goes_back_through_every_moment_to_the_start(place: P
 def assert_stands(store: MemoryStore, moment: Moment | None) -> None:
     if moment is not None:
         assert content(store) == moment.memories
-        assert dict(store._store.terms("relation")) == moment.words
+        assert dict(store.backend.terms("relation")) == moment.words

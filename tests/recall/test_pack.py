@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,14 @@ from nacre.errors import InvalidInput
 from nacre.model import Hit, Link, Recollection
 from nacre.model.fence import fenced
 from nacre.model.instants import DAY
-from nacre.recall.pack import ALL_WEAK, estimated_tokens, pack, without_padding
+from nacre.recall.pack import ALL_WEAK, estimated_tokens, without_padding
+from nacre.recall.pack import pack as pack_with_fence
 from tests.embedders import WordBag
 from tests.samples import memory
 
 JUNE = 1_750_000_000.0  # 15 June 2025
+
+pack = partial(pack_with_fence, fence=False)
 
 
 def recalled(*texts: str) -> Recollection:

@@ -17,7 +17,15 @@ from nacre.models.calibration import SHIPPED, Closeness, Floor, Reading
 from nacre.models.shipped_embedder import ENGLISH, ShippedEmbedder
 from nacre.protocols import Vectors
 from nacre.recall.gather import understand
-from nacre.recall.recall import Judged, above_floor, is_keyword_lookup, is_timely, judged_together, with_relevance
+from nacre.recall.recall import (
+    Judged,
+    above_floor,
+    is_keyword_lookup,
+    is_timely,
+    judged_together,
+    names_only_time,
+    with_relevance,
+)
 from nacre.recall.strategies import Scored, Sources
 from nacre.settings import Settings
 from tests.recall.factories import converse
@@ -138,15 +146,38 @@ def test_a_score_stays_below_one_whatever_raises_it() -> None:
 def test_a_question_for_a_time_and_a_speaker_has_no_floor(question: str, kept: bool) -> None:
     query = Query(question, asked_at=1.8e9)
     turn = Memory("m", "We rowed to the island.", role="Ottilie", session="s", position=0)
-    hits, nearest = above_floor([Judged(Hit(turn, 0.5, relevance=0.01), Floor(0.02, 0.0))], understand(query))
+    judged, asked = Judged(Hit(turn, 0.5, relevance=0.01), Floor(0.02, 0.0)), understand(query)
+    hits, nearest = above_floor([judged], asked, only_time=names_only_time(asked, [judged.hit]))
     assert bool(hits) == kept and (nearest is None) == kept
+
+
+class Prefers:
+    """A reranker that puts what has this word first."""
+
+    identity = "prefers"
+
+    def __init__(self, word: str) -> None:
+        self.word = word
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:  # noqa: ARG002
+        return [float(self.word in text) for text in texts]
+
+
+def test_whether_a_question_names_only_a_time_does_not_depend_on_how_many_hits_are_wanted() -> None:
+    """Its speaker may be known by a turn that is not among them."""
+    with MemoryStore(":memory:", reranker=Prefers("linseed"), settings=Settings(embedder="english")) as store:
+        converse(store, "s", [("Ottilie", "We rowed to the island.")])
+        store.remember("The press was oiled with linseed.", created_at="2026-06-20")
+        asked = "Where was Ottilie on 12 July 2026?"
+        first, every = (store.recall(asked, k, asked_at="2026-07-13") for k in (1, 2))
+    assert [hit.memory.id for hit in first] == [hit.memory.id for hit in every][:1] and len(every) == 2
 
 
 def test_what_reading_takes_for_an_answer_has_to_be_near_in_meaning_too() -> None:
     query = Query("Which vaccine does the puppy need?", asked_at=1.8e9)
     note = Hit(Memory("m", "The press is oiled."), 0.5, relevance=0.5)
     for near in (True, False):
-        hits, nearest = above_floor([Judged(note, Floor(0.1, 0.0), near)], understand(query))
+        hits, nearest = above_floor([Judged(note, Floor(0.1, 0.0), near)], understand(query), only_time=False)
         assert (hits, nearest) == (([note], None) if near else ([], note))
 
 
@@ -157,10 +188,10 @@ def test_what_is_far_from_the_question_is_not_near_whatever_a_model_reads(
 ) -> None:
     sources = Sources("default", None, None, SHIPPED, True)  # type: ignore[arg-type]
     hit = Hit(Memory("m", "The press is oiled."), 0.5)
-    assert with_relevance(hit, Closeness(cosine, 0.0, turn), Reading(3.0), sources).near is near
+    assert with_relevance(hit, Closeness(cosine, 0.0, turn), Reading(3.0), sources).near_enough is near
     assert with_relevance(
         hit, Closeness(None, 0.0, turn), Reading(3.0), sources
-    ).near  # without vectors nobody can tell
+    ).near_enough  # without vectors nobody can tell
 
 
 @pytest.mark.parametrize(("of_note", "of_turn", "shown"), [
@@ -176,7 +207,7 @@ def test_what_was_noted_and_what_was_said_have_each_to_answer_themselves(
     note = Judged(Hit(Memory("note", "The press is oiled."), 0.5, relevance=of_note), Floor(0.05, 0.005))
     said = Memory("turn", "It got the one for rabies.", role="user", session="s", position=0)
     turn = Judged(Hit(said, 0.4, relevance=of_turn), Floor(0.1, 0.0))
-    hits, nearest = above_floor([note, turn], understand(query))
+    hits, nearest = above_floor([note, turn], understand(query), only_time=False)
     assert [hit.memory.id for hit in hits] == shown
     assert (nearest is None) == bool(shown)
 
@@ -200,7 +231,7 @@ def test_what_is_very_near_without_a_common_word_is_shown_however_it_reads(
     far = with_relevance(Hit(Memory("far", "Die Presse"), 0.9), Closeness(0.3, 0.0), Reading(-12.0), sources)
     near = Hit(Memory("near", "Il polso sinistro è rotto."), 0.5)
     judged = with_relevance(near, Closeness(cosine, coverage), Reading(-12.5), sources)
-    hits, nearest = above_floor([far, judged], understand(query))
+    hits, nearest = above_floor([far, judged], understand(query), only_time=False)
     assert [hit.memory.id for hit in hits] == (["near"] if alike else [])
     assert (nearest is None) == alike
 
@@ -213,7 +244,7 @@ def test_a_long_note_is_near_by_all_words_or_by_some_that_read_like_an_answer(
 ) -> None:
     sources = Sources("default", None, None, SHIPPED, True)  # type: ignore[arg-type]
     minutes = Hit(Memory("m", "Minutes of the meeting, with thirty points"), 0.5)
-    assert with_relevance(minutes, Closeness(0.0, coverage), Reading(log_odds), sources).near is near
+    assert with_relevance(minutes, Closeness(0.0, coverage), Reading(log_odds), sources).near_enough is near
 
 
 def test_a_hit_that_was_not_read_has_the_floor_and_the_scale_of_those_that_were() -> None:
@@ -273,7 +304,10 @@ def test_a_note_of_the_time_that_is_asked_for_is_not_silenced_because_its_text_h
 def test_what_is_only_of_the_next_such_date_is_judged_by_what_it_says() -> None:
     """Many notes name a day to come; that alone does not make them an answer."""
     question = understand(Query("what caused the outage on 24 November?", asked_at=seconds("2026-11-17")))
-    assert [iso(window.start)[:10] for window in (*question.windows, *question.coming)] == ["2025-11-24", "2026-11-24"]
+    assert [iso(window.start)[:10] for window in (*question.windows, *question.future_windows)] == [
+        "2025-11-24",
+        "2026-11-24",
+    ]
     for year, timely in (("2025", True), ("2026", False)):
         planned = Memory("m", "The outage of the old pump", occurred_at=seconds(f"{year}-11-24T09:00:00Z"))
         assert is_timely(Judged(Hit(planned, 0.5), Floor(0.5, 0.5), read=True), question) is timely
@@ -283,7 +317,7 @@ def test_what_names_a_day_that_is_to_come_is_not_silenced_where_only_that_is_ask
     question = understand(
         Query("Which call with the opera is planned for 24 November?", asked_at=seconds("2026-11-17"))
     )
-    assert [iso(window.start)[:10] for window in (*question.windows, *question.coming)] == ["2026-11-24"]
+    assert [iso(window.start)[:10] for window in (*question.windows, *question.future_windows)] == ["2026-11-24"]
     for text, timely in (("Call with Lars Ek on 24 November", True), ("Call with Lars Ek on 8 January", False)):
         note = Memory("m", text, created_at=seconds("2026-11-10"))
         assert is_timely(Judged(Hit(note, 0.5), Floor(0.5, 0.5), read=True), question) is timely

@@ -55,7 +55,7 @@ def test_some_questions_ask_for_nothing_but_a_time(question: str) -> None:
 )  # fmt: skip
 def test_some_questions_ask_for_nothing_but_what_is_to_come(question: str) -> None:
     asked = understand(Query(question, asked_at=NOW))
-    assert not asked.terms and not asked.windows and asked.coming
+    assert not asked.terms and not asked.windows and asked.future_windows
     assert understand(Query("Which meetings did I have last week?", asked_at=NOW)).terms == ("meet",)
     assert understand(Query("What was planned for October?", asked_at=NOW)).windows
 
@@ -139,12 +139,12 @@ def test_the_weekend_may_be_the_last_or_the_coming_one(question: str, past: list
     wednesday = NOW + 3 * DAY
     asked = understand(Query(question, asked_at=wednesday))
     assert [(each.start - NOW) // DAY for each in asked.windows] == past
-    assert sorted({(each.start - NOW) // DAY for each in asked.coming}) == coming
+    assert sorted({(each.start - NOW) // DAY for each in asked.future_windows}) == coming
 
 
 def test_who_says_what_must_be_done_by_a_day_means_the_coming_one() -> None:
     asked = understand(Query("What must I pay before Friday?", asked_at=NOW))
-    assert not asked.windows and [each.end > NOW for each in asked.coming] == [True]
+    assert not asked.windows and [each.end > NOW for each in asked.future_windows] == [True]
 
 
 def test_a_long_time_that_an_event_lies_in_is_not_its_day(store: MemoryStore) -> None:

@@ -95,7 +95,7 @@ def test_walking_counts_and_subgraphs_do_not(store: MemoryStore) -> None:
     store.neighbors("c", direction="out")
     store.path("a", "b")
     store.subgraph(["a", "b", "c"])
-    assert {edge[:3]: edge.walks for edge in store._store.edges(store.space)} == {
+    assert {edge[:3]: edge.walks for edge in store.backend.edges(store.space)} == {
         ("a", "b", "related"): 2, ("b", "c", "related"): 1, ("a", "d", "needs"): 0,
     }  # fmt: skip
     assert store.journal(limit=None) == told

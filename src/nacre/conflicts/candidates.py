@@ -13,9 +13,10 @@ from nacre.protocols import Reader, Search, Vectors
 
 NEAREST = 12  # by meaning, as AI-Houkai does
 NEAREST_BY_WORDS = 12  # by words: "Use ruff for linting" is far from "Use flake8 for linting" in meaning (0.43)
-ASKED = 6  # stems that are looked for, the longest: they are the rarest, and a frame with another word in it has most
+# The longest stems are searched: they are the rarest, and texts that differ in one word share most of them.
+ASKED = 6
 SHORT = 10  # stems of a text that one other word can turn round; a longer one keeps its meaning, and is found by that
-DENSE_COSINE = 0.6  # where even the last of the nearest is so near, what is farther has too many before it
+DENSE_COSINE = 0.6  # if even the last of the nearest is this near, candidates by words are not looked for
 # Of pairs below both, most verdicts that they conflict are wrong. Of those above, 20 wait for review in a store of 242
 # notes.
 LEAST_COSINE, LEAST_SHARED_WORDS = 0.4, 0.5

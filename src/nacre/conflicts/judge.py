@@ -36,7 +36,7 @@ from nacre.conflicts.difference import (
 )
 from nacre.errors import ConflictModelError
 from nacre.model.instants import DAY
-from nacre.model.memory import LESSON, Memory
+from nacre.model.memory import DERIVED_FROM, LESSON, Memory
 from nacre.model.review import Verdict, newer_first
 from nacre.protocols import ConflictModel, Relation
 from nacre.safety.secrets import PLACEHOLDER
@@ -243,7 +243,7 @@ def opposed(a: Memory, b: Memory) -> bool:
 
 
 def derived(product: Memory, source: Memory) -> bool:
-    linked = any(link.rel == "derived_from" and link.to == source.id for link in product.links)
+    linked = any(link.rel == DERIVED_FROM and link.to == source.id for link in product.links)
     return linked or product.type == "reflection" or "reflection" in product.tags
 
 

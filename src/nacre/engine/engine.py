@@ -124,7 +124,7 @@ class Engine:
         """The same engine with another name in the journal."""
         return self if actor == self.actor else replace(self, actor=actor, is_renamed=True)
 
-    def commit(self, name: str, plan: Plan, why: str) -> list[JournalEntry]:
+    def write_named(self, name: str, plan: Plan, why: str) -> list[JournalEntry]:
         """Writes what the plan finds to do as one operation, in one transaction. Returns its journal entries."""
         return list(self.write(self.operation(name, why), plan).entries)
 
@@ -180,7 +180,7 @@ class Engine:
             unchanged = known == data if replace_known else known is not None
             return [] if unchanged else [TermChange(space, kind, name, known, data)]
 
-        self.commit("register", plan, "")
+        self.write_named("register", plan, "")
 
     def change(
         self,
@@ -190,35 +190,26 @@ class Engine:
         edit: Edit,
         *,
         why: str = "",
-        only: Callable[[Memory], bool] | None = None,
+        missing_ok: bool = False,
     ) -> list[Memory]:
-        """Edits memories that exist and returns all of them; an edit that changes nothing is not journaled. With
-        `only`, those of which it is true when they are written; one that is gone is not an error then."""
+        """Edits memories and returns all of them; an edit that changes nothing is not journaled. Raises
+        `MemoryNotFound`.
+
+        With `missing_ok`, for plans made earlier, one that was removed since is left out, and only those are returned
+        that changed.
+        """
         edited: list[Change] = []
 
         def plan(reader: Reader) -> list[Change]:
-            chosen = ids if only is None else [each.id for each in reader.get_many(space, ids) if only(each)]
-            edited[:] = self.make_edits(reader, space, dict.fromkeys(chosen, edit))
-            return [change for change in edited if change.after != change.before]
+            present = [each.id for each in reader.get_many(space, ids)] if missing_ok else ids
+            edited[:] = self.make_edits(reader, space, dict.fromkeys(present, edit))
+            changed = [change for change in edited if change.after != change.before]
+            if missing_ok:
+                edited[:] = changed
+            return changed
 
         committed = self.write(self.operation(name, why), plan)
         return committed.with_versions(each.subject for each in edited)
-
-    def change_present(self, space: str, ids: Sequence[str], name: str, edit: Edit, *, why: str = "") -> list[Memory]:
-        """Edits those that still exist, with an edit that leaves their text as it is; returns those that changed.
-
-        For plans made earlier: a memory that was removed since is not an error.
-        """
-        changes: list[Change] = []
-
-        def plan(reader: Reader) -> list[Change]:
-            pairs = [(before, edit(before)) for before in reader.get_many(space, ids)]
-            now = self.clock()
-            changes[:] = [Change(before, replace(after, updated_at=now)) for before, after in pairs if after != before]
-            return changes
-
-        self.commit(name, plan, why)
-        return [change.subject for change in changes]
 
     def make_edits(self, reader: Reader, space: str, edits: Mapping[str, Edit]) -> list[Change]:
         """The change that each edit makes; those that change nothing have equal sides. Raises `MemoryNotFound`."""

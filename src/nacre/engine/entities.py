@@ -156,7 +156,7 @@ def merge(
             changes.append(TermChange(space, entity_kind(space), into, current, after))
         return changes
 
-    return bool(engine.commit("merge_entities", plan, why))
+    return bool(engine.write_named("merge_entities", plan, why))
 
 
 def unalias(engine: Engine, space: str, name: str, *, why: str = "") -> bool:
@@ -173,7 +173,7 @@ def unalias(engine: Engine, space: str, name: str, *, why: str = "") -> bool:
         after = entity_term(aliases, names_in(current, DISTINCT))
         return [TermChange(space, entity_kind(space), entity_name, current, after)]
 
-    return bool(engine.commit("unalias", plan, why))
+    return bool(engine.write_named("unalias", plan, why))
 
 
 def judge_distinct(engine: Engine, space: str, a: str, b: str, *, why: str = "") -> bool:
@@ -190,7 +190,7 @@ def judge_distinct(engine: Engine, space: str, a: str, b: str, *, why: str = "")
         after = entity_term(names_in(known, ALIASES), [*names_in(known, DISTINCT), b])
         return [TermChange(space, entity_kind(space), index.name(a), current, after)]
 
-    return bool(engine.commit("judge_distinct", plan, why))
+    return bool(engine.write_named("judge_distinct", plan, why))
 
 
 def required_name(name: str) -> str:

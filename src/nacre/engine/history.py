@@ -12,19 +12,18 @@ from nacre.engine.operation_parts import undone_batches
 from nacre.errors import HistoryLost, InvalidInput, MemoryNotFound
 from nacre.model import Changed, Difference, Filter, History, JournalEntry, JournalFilter, Memory, Transition
 from nacre.model.instants import DAY, MONDAY, WEEK, day, iso
-from nacre.model.journal import MEMORY, UNATTENDED, UPKEEP, OperationNote, TimelineBucket
-from nacre.model.memory import JOURNALED, Json, json_list, plain, positioned
+from nacre.model.journal import MEMORY, UNATTENDED, UPKEEP_OPERATIONS, OperationNote, TimelineBucket
+from nacre.model.memory import ARCHIVED, JOURNALED, TRASHED, Json, json_list, plain, positioned
 from nacre.protocols import Backend, Reader
 
 PAGE = 1_000  # journal entries read at once
 NAMED = 20  # ids of memories that the note of an operation names
 BUCKETS, MOST_BUCKETS = 30, 400  # of a timeline: by default, and a year of days
 Bucket: TypeAlias = Literal["day", "week", "month"]
-ARCHIVED = "archived"
 DEFAULT_STATUS = "long_term"  # of an unarchived memory whose earlier status the journal no longer has
-PUT_AWAY = (ARCHIVED, "trashed")
+HIDDEN_STATUSES = (ARCHIVED, TRASHED)
 # Operations that change a memory although nobody means it: upkeep, and what is done for another memory.
-NOT_MEANT = frozenset((*UPKEEP, "remember", "note_conflicts", "prune_links", "purge"))
+AUTOMATIC_OPERATIONS = frozenset((*UPKEEP_OPERATIONS, "remember", "note_conflicts", "prune_links", "purge"))
 
 
 def state_at(store: Backend, space: str, at: float) -> Reader:
@@ -106,7 +105,7 @@ def timeline(store: Reader, space: str, bucket: Bucket, since: float | None, unt
             day(start),
             store.count(space, Filter.where(created_at__ge=start, created_at__lt=end)),
             later - earlier,
-            store.count(space, Filter.where(status="trashed", updated_at__ge=start, updated_at__lt=end)),
+            store.count(space, Filter.where(status=TRASHED, updated_at__ge=start, updated_at__lt=end)),
         )
         for start, end, earlier, later in zip(starts, [*starts[1:], until + 1], numbers, numbers[1:], strict=False)
     ]
@@ -224,12 +223,12 @@ def status_before_archive(store: Reader, space: str, id: str) -> str:
     """The status that the memory had when it was archived, from elsewhere than the trash."""
     for entry in store.journal(space, JournalFilter(memory_id=id)):
         status = str((entry.before or {}).get("status", ""))
-        if (entry.after or {}).get("status") == ARCHIVED and status not in ("", "trashed"):
+        if (entry.after or {}).get("status") == ARCHIVED and status not in ("", TRASHED):
             return status
     return DEFAULT_STATUS
 
 
-def handled_at(entries: Sequence[JournalEntry], updated_at: float) -> float:
+def last_meant_change_at(entries: Sequence[JournalEntry], updated_at: float) -> float:
     """When somebody last changed a memory on purpose or brought it back, an undo included, by the entries about it,
     newest first; 0 where nobody has since it was stored. What a compacted journal no longer says was perhaps done on
     purpose."""
@@ -254,7 +253,9 @@ def brought_back_at(store: Reader, space: str, id: str) -> float:
         (entry.operation.at, (entry.before or {}).get("status"), (entry.after or {}).get("status"))
         for entry in meant_entries(newest_first(store, space, JournalFilter(memory_id=id)))
     )
-    return next((at for at, before, after in statuses if before in PUT_AWAY and after not in PUT_AWAY), 0.0)
+    return next(
+        (at for at, before, after in statuses if before in HIDDEN_STATUSES and after not in HIDDEN_STATUSES), 0.0
+    )
 
 
 def meant_entries(entries: Iterable[JournalEntry]) -> Iterator[JournalEntry]:
@@ -262,7 +263,7 @@ def meant_entries(entries: Iterable[JournalEntry]) -> Iterator[JournalEntry]:
     for entry in entries:
         done = entry.operation
         again = entry.before is not None or done.name == UNDO
-        if entry.kind == MEMORY and again and done.why != UNATTENDED and done.name not in NOT_MEANT:
+        if entry.kind == MEMORY and again and done.why != UNATTENDED and done.name not in AUTOMATIC_OPERATIONS:
             yield entry
 
 

@@ -11,15 +11,13 @@ from nacre.engine.supersede import released, superseded
 from nacre.errors import LinkRefused, MemoryNotFound, UnknownName
 from nacre.model import Edge, Link, Linked, Memory
 from nacre.model.graph import RELATIONS
-from nacre.model.memory import SUPERSEDES
+from nacre.model.memory import CONFLICTS, CONTRADICTS, DERIVED_FROM, DISTINCT, MAY_REPLACE, SUPERSEDES, TRANSITIONED_TO
 from nacre.model.validate import link_tuple
 from nacre.protocols import AnyChange, Backend, Change, Reader
 
 WEAK = 0.3  # a link with less weight that was never followed may be pruned
 # Relations whose links are never pruned, and support no target: they record something besides closeness.
-LASTING = (
-    "supersedes", "contradicts", "derived_from", "conflicts", "may_replace", "distinct_from", "transitioned_to",
-)  # fmt: skip
+LASTING = (SUPERSEDES, CONTRADICTS, DERIVED_FROM, CONFLICTS, MAY_REPLACE, DISTINCT, TRANSITIONED_TO)
 
 
 def link(engine: Engine, space: str, source: str, wanted: Link, *, strict: bool, why: str = "") -> Linked:
@@ -49,7 +47,7 @@ def link(engine: Engine, space: str, source: str, wanted: Link, *, strict: bool,
         links[wanted.to, wanted.rel] = wanted
         return [Change(memory, replace(memory, links=tuple(links.values()), updated_at=engine.clock()))]
 
-    engine.commit("supersede" if wanted.rel == SUPERSEDES else "link", plan, why)
+    engine.write_named("supersede" if wanted.rel == SUPERSEDES else "link", plan, why)
     return Linked(wanted, new, relation_hint(wanted.rel, known))
 
 
@@ -70,7 +68,7 @@ def unlink(engine: Engine, space: str, source: str, target: str, rel: str | None
         valid_from = memory.valid_from if successor is None else successor.valid_from
         return [Change(memory, replace(after, valid_from=valid_from)), Change(predecessor, back)]
 
-    engine.commit("unlink", plan, why)
+    engine.write_named("unlink", plan, why)
     return removed
 
 
@@ -132,7 +130,7 @@ def prune(engine: Engine, space: str, edges: Iterable[Edge], *, why: str = "") -
                 changes.append(Change(memory, replace(memory, links=remaining, updated_at=engine.clock())))
         return changes
 
-    engine.commit("prune_links", plan, why)
+    engine.write_named("prune_links", plan, why)
     return removed
 
 

@@ -11,7 +11,7 @@ from nacre.engine.remember import without_notes
 from nacre.engine.supersede import all_superseded
 from nacre.errors import InvalidInput
 from nacre.model import Link, Memory
-from nacre.model.memory import LISTS, SUPERSEDES
+from nacre.model.memory import LISTS, SUPERSEDES, TRASHED
 from nacre.protocols import AnyChange, Change, Reader
 
 
@@ -42,13 +42,13 @@ def merge(engine: Engine, space: str, keep: str, others: Sequence[str], edit: Ed
         pending.add(redirected_links(reader, pending, space, dict.fromkeys(gone, keep), now))
         return list(pending)
 
-    engine.commit("merge", plan, why)
+    engine.write_named("merge", plan, why)
     return merged[0]
 
 
 def refuse_unmergeable(memory: Memory) -> None:
-    if memory.status == "trashed" or memory.superseded_by:
-        state = "is in the trash" if memory.status == "trashed" else "was superseded"
+    if memory.status == TRASHED or memory.superseded_by:
+        state = "is in the trash" if memory.status == TRASHED else "was superseded"
         raise InvalidInput(
             f"{memory.id} {state}, and nothing was merged; `nacre trash restore {memory.id}` brings it back."
         )
@@ -136,7 +136,7 @@ def redirected_links(
     reader.get_many(space, list(sources))  # at once, not one by one
     for id in sources:
         memory = pending.get(space, id)
-        if memory is None or memory.status == "trashed":
+        if memory is None or memory.status == TRASHED:
             continue
         links = with_successors(memory, successors)
         if links != memory.links:

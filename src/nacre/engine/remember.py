@@ -1,11 +1,29 @@
-"""Stores new memories, and handles their conflicts with stored ones as the policy says."""
+"""Stores new memories, and handles their conflicts with stored ones as the policy says.
+
+What "the same" means, from the weakest to the strictest:
+
+- `Comparison.echoes`: they say about the same in other words, as the conflict model reads them.
+- A conflict of the kind duplicate: the judge found that neither text adds to the other.
+- `is_repetition`: a duplicate with the same words in the same order, but for articles, capitals and punctuation.
+- `same_words` (model/memory.py): the same text but for case, blanks and how accents are encoded.
+- `says_the_same`: the same words, and `same_but_for_text`: the same kind, times, agent and trust. A copy.
+- `is_known_of_type`: also the same session, no id is asked for, and no given field differs (`same_as_given`); the type
+  counts only where it was given.
+- `is_known`: the same, and of the same type: the new one need not be stored.
+- An equal text that is known: what `replaces` names has this very text, and nothing is replaced.
+- `is_unchanged`: one stored memory at two times, whose text, status and successor are equal.
+
+`explicit` holds the names of the fields that the caller gave; others are defaults or suggestions. `known` is the stored
+memory that a new one repeats. `near` is what `Comparison.similar` gave: stored memories that are alike, each with its
+cosine. `meanwhile` is what others have stored since this operation first looked.
+"""
 
 from __future__ import annotations
 
 import re
 import sys
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from math import inf
@@ -23,6 +41,7 @@ from nacre.model.memory import (
     CONFLICTS,
     LISTS,
     MAY_REPLACE,
+    TRASHED,
     digest_of_texts,
     same_words,
 )
@@ -156,7 +175,7 @@ def attempt_to_store(
     """None where another process has changed or removed meanwhile what was known: then everything is decided again."""
     seq = engine.store.seq_at(memory.space, inf)
     (derived,), notes = engine.derive([memory])
-    near = handling.comparison.similar(memory, vector_of(derived)) if is_statement(memory) else []
+    near = handling.comparison.similar(memory, vector_of(derived)) if is_compared(memory) else []
     known = known_among([other for other, _ in near], memory, explicit)
     if known is not None and handling.policy != "raise":
         more = (*notes, *kept_importance(memory, known, explicit))
@@ -168,9 +187,9 @@ def attempt_to_store(
     mergeable = (each for each in known_sides if same_as_given(memory, each, explicit))
     same = next((each for each in mergeable if handling.writable.admits(each)), None)
     if handling.policy == "supersede" and same is not None and not decision.noted and not replaced:
-        unchanged = partial(same_statement, same)
-        merge = partial(merge_repetition, new=memory, now=engine.clock())
-        merged = engine.change(memory.space, [same.id], "merge", merge, why=why, only=unchanged)
+        unchanged = partial(is_unchanged, same)
+        merge = only_where(unchanged, partial(merge_repetition, new=memory, now=engine.clock()))
+        merged = engine.change(memory.space, [same.id], "merge", merge, why=why, missing_ok=True)
         if not merged:
             return None
         more = (*notes, *kept_importance(memory, same, explicit), *notes_of_known(same, merged[0]))
@@ -188,7 +207,7 @@ def attempt_to_store(
         stored[:] = [successor]
         return [new._replace(after=successor), *changes]
 
-    engine.commit("remember", plan, why)
+    engine.write_named("remember", plan, why)
     known = next(iter(meanwhile.values()), None)
     if known is not None:
         if handling.policy == "raise":
@@ -213,7 +232,7 @@ def judge_conflicts(
     duplicates: bool,
 ) -> ConflictDecision:  # fmt: skip
     """As the policy says; `near` is what `similar` gave. Raises `ConflictError` under the policy raise."""
-    compared, notes = handling.comparison.compare(memory, vector, states_something, near) if near else ([], ())
+    compared, notes = handling.comparison.compare(memory, vector, may_be_compared_with, near) if near else ([], ())
     conflicts = tuple(each for each in compared if differs_from_turn(each, memory))
     if conflicts and handling.policy == "raise":
         raise ConflictError(conflicts, memory.id)
@@ -223,8 +242,9 @@ def judge_conflicts(
     return ConflictDecision(conflicts, replaced, noted, version, notes)
 
 
-def states_something(other: Memory) -> bool:
-    """Whether a new text is compared with it: of the turns of a conversation only with what the user states."""
+def may_be_compared_with(other: Memory) -> bool:
+    """Whether a new text is compared with this stored one: of the turns of a conversation only with what the user
+    states."""
     from nacre.recall.turns import is_users_statement
 
     return not other.role or is_users_statement(other)
@@ -274,13 +294,13 @@ def edit_one(
     replace is superseded, what is uncertain is noted, and nothing is merged into another."""
     (before,) = engine.get_existing(engine.store, space, [id])
     after = edit(before)
-    unread = after.text == before.text or after.superseded_by or after.status == "trashed"
+    unread = after.text == before.text or after.superseded_by or after.status == TRASHED
     if handling.policy == "ignore" or unread:
         request = WriteRequest(edits={id: edit})
         changed = apply_decided(engine, space, "edit", (), lambda _: request, why=why)
         return RememberResult(changed[0] if changed else before)
     (derived,), notes = engine.derive([after])
-    near = handling.comparison.similar(after, vector_of(derived)) if is_statement(after) else []
+    near = handling.comparison.similar(after, vector_of(derived)) if is_compared(after) else []
     decision = judge_conflicts(after, vector_of(derived), near, handling, duplicates=True)
     replaced, noted = decision.replaced, decision.noted
     conflicting = {each.other(id).id for each in noted}
@@ -365,7 +385,7 @@ def stored_copies(
     the digest of their first chunk: comparing every text would make imports slow."""
     asked: dict[bytes, list[tuple[Memory, Vectors | None]]] = {}
     for draft, each in zip(drafts, derived, strict=True):
-        if each.chunks and each.vectors is not None and is_statement(draft):
+        if each.chunks and each.vectors is not None and is_compared(draft):
             asked.setdefault(each.chunks[0].digest, []).append((draft, vector_of(each)))
     if not asked:
         return {}
@@ -432,13 +452,13 @@ def conflicts_of_successor(
 ) -> list[Conflict]:
     """What the text conflicts with that replaces another, as far as conflicts are noted; also what says about the same
     as the other in other words, such as the turn in which the user said it: that is outdated with it."""
-    if handling.policy not in NOTING or not is_statement(memory):
+    if handling.policy not in NOTING or not is_compared(memory):
         return []
     (new, old), _ = engine.derive([memory, before])
     comparison = handling.comparison
     others = replace(comparison, where=comparison.where & Filter.where(id__not_in=[*replaced, memory.id]))
-    of_text = others.conflicts(memory, vector_of(new), states_something)
-    echoes = [pair for pair in others.echoes(before, vector_of(old)) if states_something(pair[0])]
+    of_text = others.conflicts(memory, vector_of(new), may_be_compared_with)
+    echoes = [pair for pair in others.echoes(before, vector_of(old)) if may_be_compared_with(pair[0])]
     agree = comparison.judge.say_the_same(memory, echoes)
     outdated = [
         Conflict(memory, other, likeness, "update", REPLACED)
@@ -502,9 +522,11 @@ def same_but_for_text(new: Memory, old: Memory) -> bool:
 
 
 def is_lasting(memory: Memory) -> bool:
+    """Whether the same text, remembered again, adds nothing: not a turn of a conversation, which is said each time, nor
+    what happened without a date, each time anew, nor what is not compared at all."""
     turn = memory.role or memory.is_turn
     happened = memory.type == "episodic" and memory.occurred_at is None
-    return is_statement(memory) and not turn and not happened
+    return is_compared(memory) and not turn and not happened
 
 
 def remember_again(
@@ -516,10 +538,16 @@ def remember_again(
     merges = policy == "supersede"
     edit = partial(merge_repetition if merges else repeated, new=memory, now=engine.clock())
     still_known = partial(is_known, memory, explicit=explicit)
-    changed = engine.change(memory.space, [known.id], "remember", edit, why=why, only=still_known)
+    edit_known = only_where(still_known, edit)
+    changed = engine.change(memory.space, [known.id], "remember", edit_known, why=why, missing_ok=True)
     if not changed:
         return None
     return RememberResult(changed[0], (), "merged" if merges else KNOWN, (*notes, *notes_of_known(known, changed[0])))
+
+
+def only_where(holds: Callable[[Memory], bool], edit: Edit) -> Edit:
+    """The edit, which leaves a memory as it is unless this holds of it when it is written."""
+    return lambda memory: edit(memory) if holds(memory) else memory
 
 
 def store_replacement(
@@ -586,8 +614,8 @@ def refuse_earlier(new: Memory, old: Memory, explicit: Collection[str]) -> None:
         )
 
 
-def same_statement(one: Memory, other: Memory) -> bool:
-    """Whether a memory still says what it said, and still counts."""
+def is_unchanged(one: Memory, other: Memory) -> bool:
+    """Whether a stored memory still says what it said, and still counts; the two are its states at two times."""
     return (one.text, one.status, one.superseded_by) == (other.text, other.status, other.superseded_by)
 
 
@@ -627,7 +655,7 @@ def repeated(old: Memory, new: Memory, now: float | None = None) -> Memory:
     return after if now is None else replace(after, last_accessed=now, access_count=old.access_count + 1)
 
 
-def is_statement(memory: Memory) -> bool:
+def is_compared(memory: Memory) -> bool:
     """Whether it is compared when it is stored: not a turn of a conversation (of those, hooks compare what announces a
     change), nor a passing impression."""
     return memory.type not in ("sensory", "working") and not (memory.session and memory.role)
@@ -679,7 +707,7 @@ def replaces_unreviewed(conflict: Conflict, writable: Filter) -> bool:
     if conflict.kind == "duplicate" or not writable.admits(old):
         return False
     earlier = new.created_at < old.created_at or new.ends_before(old)
-    return conflict.sure and not old.pinned and new.trust >= old.trust and is_statement(old) and not earlier
+    return conflict.sure and not old.pinned and new.trust >= old.trust and is_compared(old) and not earlier
 
 
 def is_repetition(conflict: Conflict) -> bool:

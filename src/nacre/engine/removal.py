@@ -11,6 +11,7 @@ from nacre.engine.undo import batches_under_way
 from nacre.errors import MemoryNotFound
 from nacre.model import JournalFilter, Memory
 from nacre.model.journal import MEMORY
+from nacre.model.memory import TRASHED
 from nacre.protocols import AnyChange, Backend, Change, Derived, JournalDropped, Reader, Scrubbed
 from nacre.remember.derive import indexed_words
 
@@ -106,7 +107,7 @@ def without_content(memory: Memory, now: float) -> Memory:
         updated_at=now,
         last_accessed=memory.last_accessed,
         access_count=memory.access_count,
-        status="trashed",
+        status=TRASHED,
         superseded_by=memory.superseded_by,
         superseded_at=memory.superseded_at,
         links=tuple(replace(link, data={}) for link in memory.links),

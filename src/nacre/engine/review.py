@@ -14,12 +14,12 @@ from nacre.engine.engine import FOR_REVIEW, RELATION, Edit, Engine, Lookup, Pend
 from nacre.engine.history import changed_at, newest_first
 from nacre.engine.links import relation_hint, relations, with_relation_renamed
 from nacre.engine.merge import redirected_links, united, with_all_periods
-from nacre.engine.remember import is_statement, version_link, with_conflict_links, with_link, without_notes
+from nacre.engine.remember import is_compared, version_link, with_conflict_links, with_link, without_notes
 from nacre.engine.supersede import never_held, released, restored, superseded, with_times_given
 from nacre.errors import InvalidInput, UnknownName
 from nacre.model import Conflict, Edge, Filter, JournalFilter, Link, Memory, Operation
 from nacre.model.instants import DAY
-from nacre.model.memory import CONFLICTS, DISTINCT, LESSON, SUPERSEDES
+from nacre.model.memory import CONFLICTS, CONTRADICTS, DISTINCT, LESSON, SUPERSEDES, TRASHED
 from nacre.model.recollection import effective_from
 from nacre.model.review import (
     CONTRADICTION,
@@ -42,11 +42,10 @@ if TYPE_CHECKING:
 
 PAGE = 256
 REPORTED = 16  # memories between two reports of progress: a conflict model takes some 20 ms for each
-TURN = 50  # items that are read at once: as many as one call of `review` returns by default
+SCREEN = 50  # items that are read at once: as many as one call of `review` returns by default
 DOUBTFUL = 0.5  # a confidence or trust below this needs confirmation
 # Events do not become outdated: what happened has happened. What is held to be true does.
 HELD_TYPES = ("semantic", "procedural", "feedback", "prospective", LESSON)
-CONTRADICTS = "contradicts"
 DECIDED = "decided"  # in the data of a `supersedes` link: a person chose the newer of two that conflicted
 # The operation that a decision about a conflict is journaled as.
 OPERATIONS = {
@@ -68,7 +67,7 @@ def scan(comparison: Comparison, space: str, progress: Progress | None = None) -
         for done, memory in page:
             if progress is not None and done % REPORTED == 0:
                 progress(min(done, total), total, "comparing memories")
-            if is_statement(memory):
+            if is_compared(memory):
                 own = vectors.get(memory.id)
                 conflicts += comparison.conflicts(memory, None if own is None else own[0], partial(is_older, memory))
     if progress is not None:
@@ -77,7 +76,7 @@ def scan(comparison: Comparison, space: str, progress: Progress | None = None) -
 
 
 def is_older(memory: Memory, other: Memory) -> bool:
-    return is_statement(other) and (other.created_at, other.id) < (memory.created_at, memory.id)
+    return is_compared(other) and (other.created_at, other.id) < (memory.created_at, memory.id)
 
 
 def note_conflicts(engine: Engine, space: str, conflicts: Sequence[Conflict], *, why: str = "") -> int:
@@ -122,7 +121,7 @@ def note_late(engine: Engine, comparison: Comparison, memory: Memory, *, restric
     comparison is `restricted` to what that agent sees: the links would tell it of others' memories."""
     last = engine.store.journal(memory.space, JournalFilter(memory_id=memory.id))
     vectors = engine.store.vectors(memory.space, [memory.id]).get(memory.id)
-    if not last or vectors is None or last[0].operation.name not in COMPARED_LATE or not is_statement(memory):
+    if not last or vectors is None or last[0].operation.name not in COMPARED_LATE or not is_compared(memory):
         return 0
     operation = last[0].operation
     if not restricted and memory.agent and any(entry.operation.actor == memory.agent for entry in last):
@@ -195,22 +194,22 @@ class ReviewQueue:
                     yield ReviewItem(id, "conflict", conflict.explanation, conflict.a, conflict)
 
     def _worst_first(self) -> Iterator[list[Edge]]:
-        """Every noted pair, a turn at a time. There may be thousands, of which most callers want a screen: the first
+        """Every noted pair, a screen at a time. There may be thousands, of which most callers want a screen: the first
         contradictions are read alone."""
         store = self.engine.store
-        first = store.edges(self.space, rels=[CONFLICTS], kind=CONTRADICTION, limit=TURN)
+        first = store.edges(self.space, rels=[CONFLICTS], kind=CONTRADICTION, limit=SCREEN)
         if first:
             yield first
         known = {edge[:2] for edge in first}
         rest = [edge for edge in store.edges(self.space, rels=[CONFLICTS]) if edge[:2] not in known]
-        yield from turns(rest)
+        yield from screens(rest)
 
     def _named(self, sources: Sequence[str] | None, start: str) -> Iterator[list[Edge]]:
-        """The noted pairs of `sources` whose ids begin with `start`, a turn at a time."""
+        """The noted pairs of `sources` whose ids begin with `start`, a screen at a time."""
         store = self.engine.store
         noted = store.edges(self.space, out_of=sources, rels=[CONFLICTS])
         noted += [] if sources is None else store.edges(self.space, into=sources, rels=[CONFLICTS])
-        yield from turns([edge for edge in dict.fromkeys(noted) if is_pair(edge, start)])
+        yield from screens([edge for edge in dict.fromkeys(noted) if is_pair(edge, start)])
 
     def unvalidated(self, among: Filter = ALL) -> Iterator[ReviewItem]:
         for field in ("confidence", "trust"):
@@ -243,7 +242,7 @@ class ReviewQueue:
 
     def _walk(self, where: Filter) -> Iterator[Memory]:
         """Oldest first, a screen at a time: most callers stop after the first."""
-        return iterate_pages(self.engine.store, self.space, where, TURN)
+        return iterate_pages(self.engine.store, self.space, where, SCREEN)
 
     def terms(self) -> Iterator[ReviewItem]:
         known = relations(self.engine.store)
@@ -279,14 +278,14 @@ def decide(
     if item.conflict is not None:
         return decide_conflict(engine, space, item.conflict, decision, edit, why)
     if item.memory is None:
-        raise InvalidInput(f"{item.id} names no memory.")
+        raise InvalidInput(f"{item.id} names no memory; give an item as `review` returns it.")
     name, change = ("validate", validated(engine.clock())) if decision == "validate" else ("forget", trashed)
 
     waiting = item.memory
 
     def decided(memory: Memory) -> Memory:
         doubted = item.kind != "unvalidated" or min(memory.confidence, memory.trust) < DOUBTFUL
-        gone = memory.superseded_by or memory.status == "trashed"
+        gone = memory.superseded_by or memory.status == TRASHED
         same = doubted and memory.last_validated_at == waiting.last_validated_at
         refuse_settled(item.id, memory, waits=same and not gone)
         return change(memory)
@@ -297,7 +296,7 @@ def decide(
 def refuse_settled(id: str, *memories: Memory, waits: bool) -> None:
     """Raises `InvalidInput` when somebody has settled the item meanwhile."""
     if not waits:
-        gone = any(each.superseded_by or each.status == "trashed" for each in memories)
+        gone = any(each.superseded_by or each.status == TRASHED for each in memories)
         event = f"A memory of {id} was superseded or trashed" if gone else f"{id} was settled meanwhile"
         raise InvalidInput(f"{event}; `nacre review` lists what waits.")
 
@@ -321,13 +320,13 @@ def decide_conflict(engine: Engine, space: str, conflict: Conflict, decision: st
             pending.add(redirected_links(reader, pending, space, {older.id: newer.id}, decided_at))
         return list(pending)
 
-    return bool(engine.commit(OPERATIONS[decision], plan, why))
+    return bool(engine.write_named(OPERATIONS[decision], plan, why))
 
 
 def is_open(lookup: Lookup, newer: Memory, older: Memory, kind: str) -> bool:
     """Whether a noted conflict waits. Of one that a decision for a still newer one has replaced, it is open whether it
     replaced the older one before: that one may hold too long, or this one from the beginning."""
-    if any(each.status == "trashed" for each in (newer, older)):
+    if any(each.status == TRASHED for each in (newer, older)):
         return False
     replaced = [each for each in (newer, older) if each.superseded_by]
     if not replaced:
@@ -406,7 +405,7 @@ def rejected_by_older(lookup: Lookup, newer: Memory, older: Memory, now: float) 
     if not (newer.superseded_by or older.superseded_by):
         for third in lookup.replaced_by(newer.space, newer.id):
             conflicts = conflict_links(third, older) or conflict_links(older, third)
-            if conflicts and third.status != "trashed" and was_chosen(pending, third):  # what was deleted stays so
+            if conflicts and third.status != TRASHED and was_chosen(pending, third):  # what was deleted stays so
                 pending.add(restored(pending, third, now))
     former = with_times_given(pending.latest(newer))
     if newer.superseded_by:
@@ -444,7 +443,7 @@ def decide_relation(engine: Engine, space: str, name: str, decision: str, into: 
         elsewhere = any(reader.edges(other, rels=[name]) for other in reader.spaces() if other != space)
         return moved if elsewhere else [*moved, TermChange(space, RELATION, name, current, None)]
 
-    return bool(engine.commit(f"{decision}_{RELATION}", plan, why))
+    return bool(engine.write_named(f"{decision}_{RELATION}", plan, why))
 
 
 def validated(now: float, confidence: float | None = None) -> Callable[[Memory], Memory]:
@@ -457,7 +456,7 @@ def validated(now: float, confidence: float | None = None) -> Callable[[Memory],
 
 
 def trashed(memory: Memory) -> Memory:
-    return memory if memory.status == "trashed" else replace(memory, status="trashed", trashed_from=memory.status)
+    return memory if memory.status == TRASHED else replace(memory, status=TRASHED, trashed_from=memory.status)
 
 
 def conflict_links(memory: Memory, other: Memory) -> list[Link]:
@@ -480,10 +479,10 @@ def noted_conflict(holder: Memory, other: Memory) -> Conflict | None:
     return Conflict(newer, older, likeness, link.kind, str(link.data.get("reason", "")), words, sure)
 
 
-def turns(noted: Sequence[Edge]) -> Iterator[list[Edge]]:
+def screens(noted: Sequence[Edge]) -> Iterator[list[Edge]]:
     """The worst first, as many at a time as are judged together."""
     ordered = sorted(noted, key=lambda edge: severity(edge.kind))
-    return (ordered[begin : begin + TURN] for begin in range(0, len(ordered), TURN))
+    return (ordered[begin : begin + SCREEN] for begin in range(0, len(ordered), SCREEN))
 
 
 def is_pair(edge: Edge, start: str) -> bool:

@@ -13,7 +13,7 @@ from nacre.engine.supersede import REDACTED, is_redacted
 from nacre.errors import InvalidInput
 from nacre.model import Filter, Memory
 from nacre.model.instants import WEEK
-from nacre.model.memory import week_of
+from nacre.model.memory import ARCHIVED, TRASHED, week_of
 from nacre.protocols import AnyChange, Backend, Change, Reader, SpacePurged, TermChange
 
 DESCRIPTION = "description"
@@ -61,14 +61,14 @@ def space_notes(store: Backend) -> list[SpaceNote]:
 def gather_stats(store: Backend, space: str, now: float) -> Stats:
     live, health = Filter.live(now), store.health()
     tags = store.tally(space, "tags", live)
-    trash = Filter.where(status="trashed")
+    trash = Filter.where(status=TRASHED)
     redacted = store.count(space, trash & Filter.where(text=REDACTED, metadata__redacted=True))
     return Stats(
         space=space,
         total=store.count(space, Filter()),
         active=store.count(space, live),
-        superseded=store.count(space, Filter.where(superseded_by__ne="", status__ne="trashed")),
-        archived=store.count(space, Filter.where(status="archived")),
+        superseded=store.count(space, Filter.where(superseded_by__ne="", status__ne=TRASHED)),
+        archived=store.count(space, Filter.where(status=ARCHIVED)),
         trashed=store.count(space, trash) - redacted,
         by_type=store.tally(space, "type", live),
         top_tags=dict(list(tags.items())[:TOP_TAGS]),
@@ -97,7 +97,7 @@ def create(engine: Engine, space: str, description: str, *, why: str = "") -> bo
         after = {**(before or {}), **({DESCRIPTION: description} if description else {})}
         return [] if before == after else [TermChange(space, SPACE, space, before, after)]
 
-    return bool(engine.commit("create_space", plan, why))
+    return bool(engine.write_named("create_space", plan, why))
 
 
 def to_copy(engine: Engine, space: str, target: str) -> list[Memory]:
@@ -105,7 +105,7 @@ def to_copy(engine: Engine, space: str, target: str) -> list[Memory]:
     if target == space:
         raise InvalidInput(f"The space {space!r} cannot be copied into itself; name another.")
     taken = {memory.id for memory in engine.store.iterate(target, Filter())}
-    wanted = engine.store.iterate(space, Filter.where(status__ne="trashed"))
+    wanted = engine.store.iterate(space, Filter.where(status__ne=TRASHED))
     return [replace(memory, space=target) for memory in wanted if memory.id not in taken]
 
 
@@ -119,7 +119,7 @@ def copy(engine: Engine, space: str, target: str, *, why: str = "") -> list[Memo
         pairs = zip(memories, derived, strict=True)
         return [Change(None, memory, each) for memory, each in pairs if memory.id not in taken]
 
-    engine.commit("copy_space", plan, why)
+    engine.write_named("copy_space", plan, why)
     return memories
 
 
@@ -134,14 +134,14 @@ def rename(engine: Engine, space: str, new: str, *, why: str = "") -> None:
             raise InvalidInput(reason)
         return renamed(reader, space, new)
 
-    engine.commit("rename_space", plan, why)
+    engine.write_named("rename_space", plan, why)
 
 
 def empty(engine: Engine, space: str, *, why: str = "") -> int:
     """Moves all its memories to the trash; returns how many."""
-    memories = engine.store.iterate(space, Filter.where(status__ne="trashed"))
+    memories = engine.store.iterate(space, Filter.where(status__ne=TRASHED))
     ids = [memory.id for memory in memories if not is_redacted(memory)]
-    return len(engine.change_present(space, ids, DELETE_SPACE, trashed, why=why)) if ids else 0
+    return len(engine.change(space, ids, DELETE_SPACE, trashed, why=why, missing_ok=True)) if ids else 0
 
 
 def purge(engine: Engine, space: str, *, why: str = "") -> int:

@@ -9,10 +9,10 @@ from math import inf
 from nacre.engine.engine import Engine, Lookup, PendingChanges
 from nacre.errors import InvalidInput, SupersedeCycle
 from nacre.model import Link, Memory
-from nacre.model.memory import SUPERSEDES, Json
+from nacre.model.memory import ARCHIVED, SUPERSEDES, TRASHED, Json
 from nacre.protocols import Change, Reader
 
-SET_BY_US = "valid_from"  # in the link's data: `superseded` set the successor's `valid_from`, which was empty before
+START_SET = "valid_from"  # in the link's data: `superseded` set the successor's `valid_from`, which was empty before
 END_SET = "valid_until"  # in the link's data: the end that `superseded` gave the predecessor; None where it had one
 # In the metadata of what a decision says has never held: the time that it `set`, and the times from before.
 TIMES_GIVEN = "times_given"
@@ -37,9 +37,9 @@ def redaction_note(id: str) -> str:
 def refuse_hidden(successor: Memory, now: float) -> None:
     """Raises `InvalidInput` for what nobody sees: in the place of another memory, it would hide that one too."""
     id = successor.id
-    if successor.status == "trashed":
+    if successor.status == TRASHED:
         state, remedy = "is in the trash", f"`nacre trash restore {id}` brings it back"
-    elif successor.status == "archived":
+    elif successor.status == ARCHIVED:
         state, remedy = "is archived", f"`nacre memory unarchive {id}` takes it out"
     elif has_expired(successor, now):
         state, remedy = "has expired", f"`nacre edit {id} --expires-at ''` lets it last"
@@ -64,7 +64,7 @@ def restore(engine: Engine, space: str, ids: Sequence[str], *, why: str = "") ->
                 pending.add([Change(memory, without_passed_expiry(pending.latest(memory), now))])
         return list(pending)
 
-    return bool(engine.commit("restore", plan, why))
+    return bool(engine.write_named("restore", plan, why))
 
 
 def superseded(
@@ -140,7 +140,7 @@ def chained(
         valid_until=predecessor.valid_until if end is None else end,
         updated_at=now,
     )
-    data: dict[str, Json] = {END_SET: end, **({SET_BY_US: True} if begins_now else {})}
+    data: dict[str, Json] = {END_SET: end, **({START_SET: True} if begins_now else {})}
     links = (*without_succession(successor.links, predecessor.id), Link(predecessor.id, SUPERSEDES, data=data))
     valid_from = changed_at if begins_now else successor.valid_from
     return replaced, replace(successor, links=links, valid_from=valid_from, updated_at=now)
@@ -161,7 +161,7 @@ def released(predecessor: Memory, successor: Memory | None, now: float) -> tuple
         return back, None
     link = succession(successor, predecessor.id)
     left = replace(successor, links=without_succession(successor.links, predecessor.id), updated_at=now)
-    return back, without_our_start(left) if link is not None and link.data.get(SET_BY_US) else left
+    return back, without_our_start(left) if link is not None and link.data.get(START_SET) else left
 
 
 def is_our_end(predecessor: Memory, successor: Memory | None) -> bool:
@@ -193,7 +193,7 @@ def with_start_moved(lookup: Lookup, before: Memory, after: Memory, now: float) 
 
 
 def without_our_marks(link: Link, end: float | None) -> dict[str, Json]:
-    data = {key: value for key, value in link.data.items() if key != SET_BY_US}
+    data = {key: value for key, value in link.data.items() if key != START_SET}
     return data if end is None else {**data, END_SET: end}
 
 
@@ -211,7 +211,7 @@ def without_our_start(successor: Memory) -> Memory:
     other = next((link for link in successor.links if link.rel == SUPERSEDES), None)
     if other is None:
         return replace(successor, valid_from=None)
-    marked = replace(other, data={**other.data, SET_BY_US: True})
+    marked = replace(other, data={**other.data, START_SET: True})
     return replace(successor, links=tuple(marked if link is other else link for link in successor.links))
 
 
@@ -221,7 +221,7 @@ def without_succession(links: tuple[Link, ...], old: str) -> tuple[Link, ...]:
 
 def restored(lookup: Lookup, memory: Memory, now: float) -> list[Change]:
     """Out of the trash, or no longer replaced by its successor."""
-    if memory.status == "trashed":
+    if memory.status == TRASHED:
         back = replace(memory, status=memory.trashed_from or "short_term", trashed_from="", updated_at=now)
         return [Change(memory, back)]
     if not memory.superseded_by:
@@ -283,7 +283,7 @@ def chain_without(lookup: Lookup, removed: Memory, now: float) -> list[Change]:
     marked = False
     if successor is not None:
         links = without_succession(successor.links, removed.id)
-        marked = any(removed.id == link.to and link.data.get(SET_BY_US) for link in successor.links)
+        marked = any(removed.id == link.to and link.data.get(START_SET) for link in successor.links)
     changes = []
     for predecessor in lookup.replaced_by(removed.space, removed.id):
         ours = is_our_end(predecessor, removed)

@@ -11,7 +11,7 @@ from nacre.engine.engine import Edit, Engine, PendingChanges, insertions
 from nacre.engine.supersede import TIMES_GIVEN, superseded, with_start_moved
 from nacre.errors import WrongType
 from nacre.model import Memory
-from nacre.model.memory import Json
+from nacre.model.memory import TRASHED, Json
 from nacre.model.validate import check_period
 from nacre.protocols import AnyChange, Change, Derived, Reader, TermChange, TermSet
 from nacre.remember.guard import Guard
@@ -75,7 +75,7 @@ def with_fields(memory: Memory, fields: Mapping[str, object]) -> Memory:
         check_period(after)
     if "status" not in fields or after.status == memory.status:
         return after
-    return replace(after, trashed_from=memory.status if after.status == "trashed" else "")
+    return replace(after, trashed_from=memory.status if after.status == TRASHED else "")
 
 
 def apply(engine: Engine, space: str, operation: str, request: WriteRequest, *, why: str = "") -> list[Memory]:

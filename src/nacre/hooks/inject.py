@@ -21,9 +21,8 @@ from nacre.models.background import BackgroundEmbedder
 from nacre.protocols import Reader, TermSet
 from nacre.recall.gather import understand
 from nacre.recall.pack import pack, without_copies
-from nacre.recall.requests import names_something
-from nacre.recall.turns import informative
-from nacre.recall.versions import newer_first
+from nacre.recall.turns import informative, names_something
+from nacre.recall.versions import with_newer_first
 from nacre.recall_options import valid_at_filter
 from nacre.text.dates import is_question
 from nacre.text.tokens import excerpt, stems
@@ -218,7 +217,7 @@ def for_session(store: MemoryStore, request: Request) -> Pack | None:
     memories = {memory.id: memory for memory in (*pinned, *ordered)}
     two = store.beside is not None
     hits = [Hit(store.clean(each), each.importance, space=each.space if two else "") for each in memories.values()]
-    current = newer_first(with_newer_sides(store, hits))
+    current = with_newer_first(with_newer_sides(store, hits))
     return packed(store, [shortened(hit, frozenset()) for hit in current], injected)
 
 

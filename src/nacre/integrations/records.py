@@ -15,7 +15,7 @@ from nacre.files import ThreadLock
 from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Hit, Memory
 from nacre.model.fence import fenced
-from nacre.model.memory import SUSPICION, TRUST_GIVEN, Json
+from nacre.model.memory import SUSPICION, TRASHED, TRUST_GIVEN, Json
 from nacre.model.validate import shortened
 from nacre.recall.pack import memory_line
 
@@ -126,7 +126,7 @@ def fenced_hits(hits: Iterable[Hit]) -> str:
 
 
 def is_present(store: MemoryStore, memory: Memory) -> bool:
-    return memory.status != "trashed" and (memory.expires_at is None or memory.expires_at > store.now())
+    return memory.status != TRASHED and (memory.expires_at is None or memory.expires_at > store.now())
 
 
 def own_metadata(memory: Memory) -> dict[str, Json]:

@@ -41,13 +41,11 @@ from nacre.lessons.tag_review import MergeProposal, propose_merges
 from nacre.lessons.vocabulary import (
     CHILD_OF,
     CONTEXT,
-    CONTRADICTS,
     DEFAULT_LEVEL,
     KINDS,
     LESSONS,
     RELATED,
     SOURCE,
-    SUPERSEDES,
     SYNONYM,
     TAG,
     Key,
@@ -68,7 +66,7 @@ from nacre.model import Direction, Filter, Link, Memory, RankFusion
 from nacre.model.filter import is_under
 from nacre.model.instants import DAY
 from nacre.model.levels import LEVELS, NAMES, Level, confidence_range, level_named, level_of
-from nacre.model.memory import LESSON, Json, json_list, positioned
+from nacre.model.memory import ARCHIVED, CONTRADICTS, LESSON, SUPERSEDES, TRASHED, Json, json_list, positioned
 from nacre.model.review import STALE_DAYS
 from nacre.model.validate import checks_arguments
 from nacre.protocols import Change, Derived, Progress, Reader
@@ -199,7 +197,7 @@ class LessonBook(StoreUser):
     def _memory(self, id: str) -> Memory:
         """Raises `MemoryNotFound`, also for a memory that is not a lesson."""
         memory = self.store.get(id)
-        if memory is None or memory.type != LESSON or memory.status == "trashed":
+        if memory is None or memory.type != LESSON or memory.status == TRASHED:
             raise MemoryNotFound(id, self.store.space)
         return memory
 
@@ -273,7 +271,7 @@ class LessonBook(StoreUser):
             tuple(
                 Related(self._lesson(each.memory), each.rel, each.direction, each.depth)
                 for each in neighbors
-                if each.memory.type == LESSON and each.memory.status != "trashed"
+                if each.memory.type == LESSON and each.memory.status != TRASHED
             )
         )
 
@@ -553,7 +551,7 @@ class LessonBook(StoreUser):
         return Answer(
             LessonStats(
                 total=self.store.count(**scope),
-                archived=self.store.count(**every_lesson(Filter.where(status="archived"))),
+                archived=self.store.count(**every_lesson(Filter.where(status=ARCHIVED))),
                 by_confidence={name: self.store.count(**every_lesson(each)) for name, each in levels.items()},
                 by_source={name: count for name, count in sources.items() if name},
                 tags=len(self.store.tally("tags", **scope)),
@@ -696,7 +694,7 @@ def contradicted_lessons(store: MemoryStore) -> Iterator[tuple[Memory, str]]:
     current = {
         memory.id: memory
         for memory in store.get_many(ids)
-        if memory.type == LESSON and memory.status not in ("trashed", "archived") and not memory.superseded_by
+        if memory.type == LESSON and memory.status not in (TRASHED, ARCHIVED) and not memory.superseded_by
     }
     for edge in edges:
         target, against = current.get(edge.target), current.get(edge.source)

@@ -21,7 +21,6 @@ from nacre.lessons.vocabulary import (
     RELATED,
     RELATION_SPELLINGS,
     SOURCE,
-    SUPERSEDES,
     TAG,
     Key,
     Term,
@@ -33,7 +32,7 @@ from nacre.memory_store import MemoryStore
 from nacre.model import Link, Memory
 from nacre.model.instants import iso
 from nacre.model.levels import level_named, level_of
-from nacre.model.memory import DEFAULTS, LESSON, Json, by_target
+from nacre.model.memory import ARCHIVED, DEFAULTS, LESSON, SUPERSEDES, TRASHED, Json, by_target
 from nacre.model.validate import CHECKS, boolean, instant, json_object, label, labels, link_tuple, storable_text
 from nacre.transfer.import_plan import json_objects, written_over
 
@@ -153,13 +152,13 @@ def parse_certainty(validator: TermValidator, values: Values, source: Term | Non
 
 def parse_status(values: Values, record: Values) -> object:
     recorded = record.get("status", DEFAULTS["status"])
-    if recorded == "trashed":
+    if recorded == TRASHED:
         raise InvalidInput("it is in the trash")
     if "archived" not in values:
         return recorded
     if boolean("archived", values["archived"]):
-        return "archived"
-    return DEFAULTS["status"] if recorded == "archived" else recorded
+        return ARCHIVED
+    return DEFAULTS["status"] if recorded == ARCHIVED else recorded
 
 
 def parse_links(id: str, values: Values) -> tuple[Link, ...]:
@@ -238,18 +237,18 @@ class ImportPlan:
                 self.new[id] = memory
             elif existing.type != LESSON:
                 raise import_error(f"the id {id!r} belongs to a memory that is not a lesson; import into another space")
-            elif restore_deleted and existing.status == "trashed" and not is_redacted(existing):
+            elif restore_deleted and existing.status == TRASHED and not is_redacted(existing):
                 self.replaced[id] = memory
             elif policy == "error" and is_redacted(existing):
                 raise import_error(f"the lesson {id!r} was redacted; choose skip, which leaves it so")
             elif policy == "error":
-                where = ", in the trash" if existing.status == "trashed" else ""
+                where = ", in the trash" if existing.status == TRASHED else ""
                 raise import_error(f"the lesson {id!r} exists already{where}; choose skip or overwrite")
             elif is_redacted(existing):  # whatever the policy: its content was removed for good
                 self.left_redacted += 1
             elif policy == "overwrite" or (policy == "newer" and memory.updated_at > existing.updated_at):
                 self.replaced[id] = memory
-            elif existing.status == "trashed":
+            elif existing.status == TRASHED:
                 self.left_in_trash += 1
 
     def choose_links(self) -> None:
@@ -338,7 +337,7 @@ class ImportPlan:
         return superseding or link.to not in self.document.lessons
 
     def report(self) -> ImportReport:
-        restored = sum(self.existing[id].status == "trashed" for id in self.replaced)
+        restored = sum(self.existing[id].status == TRASHED for id in self.replaced)
         changed = sum(edit(self.existing[id]) != self.existing[id] for id, edit in self.edits().items())
         counts = {
             "Lessons restored from the trash": restored,

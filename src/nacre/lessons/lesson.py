@@ -11,7 +11,7 @@ from nacre.errors import InvalidInput
 from nacre.model import Memory, Reason
 from nacre.model.instants import iso
 from nacre.model.levels import level_of
-from nacre.model.memory import Json
+from nacre.model.memory import ARCHIVED, Json
 
 T = TypeVar("T")
 AGENT_TAG = "agent:"
@@ -83,7 +83,7 @@ class Lesson:
             certainty=memory.confidence, source=memory.source, source_notes=memory.source_notes, tags=memory.tags,
             contexts=memory.contexts, anti_contexts=memory.anti_contexts, created_at=memory.created_at,
             updated_at=memory.updated_at, last_validated_at=memory.last_validated_at, agent=memory.agent,
-            archived=memory.status == "archived", superseded_by=memory.superseded_by,
+            archived=memory.status == ARCHIVED, superseded_by=memory.superseded_by,
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Json]:

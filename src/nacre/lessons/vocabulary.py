@@ -28,7 +28,7 @@ KINDS = (TAG, CONTEXT, SOURCE)
 FIELDS: Mapping[str, Tallied] = {TAG: "tags", CONTEXT: "contexts", SOURCE: "source"}
 LESSON_FIELDS = {TAG: ("tags",), CONTEXT: ("contexts", "anti_contexts"), SOURCE: ("source",)}
 LESSONS = Filter.where(type=LESSON)
-RELATED, CONTRADICTS, SUPERSEDES = "related", "contradicts", "supersedes"
+RELATED = "related"
 RELATION_SPELLINGS = {"related_to": RELATED, "related-to": RELATED}  # other names of relations of the store
 SPACES = re.compile(r"\s+")
 MAX_ALIAS_CHAIN = 8  # ends a cycle of aliases

@@ -80,7 +80,10 @@ def free_name(folder: Path, name: str, at: float) -> Path:
 def made_at(file: Path) -> float:
     match = NAME.search(file.name)
     if match is None:
-        raise InvalidInput(f"{file} does not have the name of a backup, which ends with the time it was made.")
+        raise InvalidInput(
+            f"{file} does not have the name of a backup, which ends with the time it was made; "
+            "`nacre store backup list` names those that do."
+        )
     return datetime.strptime(match[1], STAMP).replace(tzinfo=UTC).timestamp()
 
 

@@ -16,7 +16,6 @@ from nacre.model import Memory
 from nacre.protocols import Change, Vectors
 from nacre.text.tokens import STOP_WORDS
 
-DERIVED_FROM = "derived_from"
 # A change of one makes a plan outdated.
 PLANNED_FIELDS = ("text", "type", "status", "superseded_by", "agent", "session", "trust", "expires_at", "valid_until")
 

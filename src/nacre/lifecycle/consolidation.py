@@ -9,9 +9,8 @@ from heapq import nlargest
 
 from nacre.engine.engine import Engine, Lookup, PendingChanges
 from nacre.engine.merge import all_united, redirected_links
-from nacre.engine.supersede import SET_BY_US
+from nacre.engine.supersede import START_SET
 from nacre.lifecycle.clustering import (
-    DERIVED_FROM,
     all_unchanged,
     by_centroid,
     grouped,
@@ -23,7 +22,7 @@ from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Link, Memory
 from nacre.model.instants import DAY
 from nacre.model.journal import CONSOLIDATE
-from nacre.model.memory import SUPERSEDES, Json
+from nacre.model.memory import DERIVED_FROM, SUPERSEDES, Json
 from nacre.protocols import Change, Reader
 from nacre.text.emotion import salience
 
@@ -146,13 +145,13 @@ class Consolidator:
             return list(pending)
 
         if plan:
-            engine.commit(CONSOLIDATE, carry_out, why)
+            engine.write_named(CONSOLIDATE, carry_out, why)
         return done
 
 
 def replacement_key(memory: Memory) -> tuple[Hashable, ...]:
     """What a memory must share with the one that replaces it, so that nobody loses it before its time."""
-    replaced = any(link.rel == SUPERSEDES and link.data.get(SET_BY_US) for link in memory.links)
+    replaced = any(link.rel == SUPERSEDES and link.data.get(START_SET) for link in memory.links)
     start = None if replaced else memory.valid_from  # what began when it replaced another is still true
     return *readers(memory), memory.trust, memory.expires_at, start, memory.valid_until
 

@@ -12,19 +12,18 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from nacre.engine.engine import PendingChanges
-from nacre.engine.history import changed_at, handled_at
+from nacre.engine.history import changed_at, last_meant_change_at
 from nacre.engine.links import LASTING
 from nacre.engine.review import trashed
 from nacre.engine.supersede import restored
 from nacre.errors import InvalidInput, MissingExtra, UnknownName
 from nacre.files import create_private
-from nacre.lifecycle.clustering import DERIVED_FROM
 from nacre.lifecycle.reflection import TAG
 from nacre.memory_store import MemoryStore
 from nacre.model import Filter, JournalEntry, JournalFilter, Memory
 from nacre.model.instants import DAY
 from nacre.model.journal import DECAY, FADE
-from nacre.model.memory import LESSON
+from nacre.model.memory import DERIVED_FROM, LESSON, TRASHED
 from nacre.protocols import Change, Reader
 
 # What each adds to the lifetime of a memory, in units of the lifetime of an unused one.
@@ -167,7 +166,7 @@ class DecayEngine:
         done: list[Memory] = []
 
         def stays(memory: Memory) -> bool:
-            then, gone = planned[memory.id], memory.status == "trashed"
+            then, gone = planned[memory.id], memory.status == TRASHED
             used = (memory.last_accessed, memory.version) != (then.last_accessed, then.version)
             return used or gone or memory.pinned or bool(linked[memory.id])
 
@@ -180,7 +179,7 @@ class DecayEngine:
                     pending.add(change._replace(optional=True) for change in restored(pending, source, now))
             return list(pending)
 
-        engine.commit(DECAY, carry_out, why)
+        engine.write_named(DECAY, carry_out, why)
         return list(done)
 
     def prune(self, dry_run: bool = False, now: float | None = None) -> list[Memory]:
@@ -217,14 +216,14 @@ def condensed_in(memory: Memory, reader: Reader) -> list[Memory]:
         return []
     sources = {link.to for link in memory.links if link.rel == DERIVED_FROM}
     replaced = reader.replaced_by(memory.space, memory.id) if sources else []
-    return [source for source in replaced if source.id in sources and source.status != "trashed"]
+    return [source for source in replaced if source.id in sources and source.status != TRASHED]
 
 
 def with_handling(store: MemoryStore, memory: Memory) -> Memory:
     """As if it had been used then, too: see `last_handled`. Works through a server as well."""
     if memory.version <= 1:
         return memory
-    handled = handled_at(store.journal(memory.id, limit=None), memory.updated_at)
+    handled = last_meant_change_at(store.journal(memory.id, limit=None), memory.updated_at)
     return replace(memory, last_accessed=max(memory.last_accessed, handled))
 
 
@@ -238,7 +237,7 @@ def last_handled(store: MemoryStore, memories: Sequence[Memory | Fading]) -> dic
         ids = tuple(islice(changed, start, start + PAGE))
         for entry in reader.journal(store.space, JournalFilter(memory_ids=ids)):
             entries[entry.memory_id].append(entry)
-    handled = {id: handled_at(entries[id], memory.updated_at) for id, memory in changed.items()}
+    handled = {id: last_meant_change_at(entries[id], memory.updated_at) for id, memory in changed.items()}
     return {id: max(memory.last_accessed, handled[id]) for id, memory in changed.items()}
 
 
@@ -303,7 +302,7 @@ class ConfidenceDecay:
             return replace(memory, confidence=round(each.confidence, 4), metadata=metadata)
 
         engine = self.store.acting_as(CONFIDENCE_ACTOR)
-        return len(engine.change_present(self.store.space, list(planned), FADE, edit, why=why))
+        return len(engine.change(self.store.space, list(planned), FADE, edit, why=why, missing_ok=True))
 
 
 def noticeable(memory: Memory, worth: float) -> bool:

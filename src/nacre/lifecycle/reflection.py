@@ -14,12 +14,13 @@ from typing import Literal, TypeAlias
 from nacre.conflicts.candidates import overlap
 from nacre.errors import LanguageModelError, UnknownName
 from nacre.factory import make_language_model
-from nacre.lifecycle.clustering import DERIVED_FROM, all_unchanged, by_seed, grouped, readers, replace_members
+from nacre.lifecycle.clustering import all_unchanged, by_seed, grouped, readers, replace_members
 from nacre.memory_store import MemoryStore
 from nacre.model import Link, Memory
 from nacre.model.fence import json_line
 from nacre.model.instants import iso
 from nacre.model.journal import REFLECT
+from nacre.model.memory import DERIVED_FROM
 from nacre.model.validate import memory_text
 from nacre.protocols import AnyChange, Change, LanguageModel, Progress, Reader
 from nacre.remember.guard import trusted_as
@@ -251,7 +252,7 @@ class ReflectionEngine:
                     saved.append(each.summary)
             return changes
 
-        engine.commit(REFLECT, carry_out, why)
+        engine.write_named(REFLECT, carry_out, why)
         return self.store.get_many([memory.id for memory in saved])
 
     def reflect(self, dry_run: bool = False, consolidate: Consolidate = False) -> list[Memory]:

@@ -17,7 +17,7 @@ from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Memory
 from nacre.model.instants import DAY
 from nacre.model.journal import RETAIN
-from nacre.model.memory import size
+from nacre.model.memory import ARCHIVED, TRASHED, size
 from nacre.protocols import Compressed
 
 TRASH_ACTOR = "trash"
@@ -34,7 +34,7 @@ class Trash:
     def plan(self, now: float | None = None) -> tuple[Memory, ...]:
         at = self.store.now() if now is None else now
         edge = at - self.grace_days * DAY
-        lain = Filter.where(status="trashed", updated_at__le=edge)
+        lain = Filter.where(status=TRASHED, updated_at__le=edge)
         memories = self.store.iterate(where=lain, include_trashed=True, include_superseded=True, include_expired=True)
         return tuple(memory for memory in memories if not is_redacted(memory) and not self._moved_since(memory, edge))
 
@@ -50,7 +50,7 @@ class Trash:
             return 0
 
         def still(memory: Memory) -> bool:
-            return memory.status == "trashed" and memory.updated_at == planned[memory.id]
+            return memory.status == TRASHED and memory.updated_at == planned[memory.id]
 
         reason = why or f"{self.grace_days:g} days in the trash"
         return purge(self.store.acting_as(TRASH_ACTOR), self.store.space, list(planned), only=still, why=reason)
@@ -120,10 +120,10 @@ class Retention:
             each = planned[memory.id]
             if memory != each.memory:
                 return memory
-            return trashed(memory) if each.outcome == "trash" else replace(memory, status="archived")
+            return trashed(memory) if each.outcome == "trash" else replace(memory, status=ARCHIVED)
 
         engine = self.store.acting_as(ACTOR)
-        return engine.change_present(self.store.space, list(planned), RETAIN, edit, why=why)
+        return engine.change(self.store.space, list(planned), RETAIN, edit, why=why, missing_ok=True)
 
     def _expired(self, now: float) -> Iterator[Leaving]:
         where = Filter.where(expires_at__le=now)

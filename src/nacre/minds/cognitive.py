@@ -19,7 +19,7 @@ from nacre.memory_store import MemoryStore
 from nacre.minds.mind import Mind
 from nacre.model import Filter, Link, Memory, validate
 from nacre.model.journal import UNATTENDED
-from nacre.model.memory import Json, clamp
+from nacre.model.memory import ARCHIVED, TRASHED, Json, clamp
 from nacre.model.validate import checks_arguments
 from nacre.protocols import Reader
 from nacre.recall_options import Scope
@@ -53,7 +53,6 @@ EPISODIC, EPISODE_PREFIX, SUMMARY_PREFIX = "episodic", "epi_", "con_"
 # Episodes are numbered by position. A turn of a conversation has a position as well, but also a session.
 NUMBERED = Filter.where(session="", position__ge=0)
 NEWEST_CHECKED = 8  # memories read for the highest number; covers those that another program wrote out of order
-ARCHIVED = "archived"  # the status of a consolidated episode
 CONSOLIDATES = "consolidates"
 SEPARATOR = " | "  # between episodes, when there is no summarizer
 Summarizer: TypeAlias = Callable[[list[str]], str]
@@ -517,7 +516,7 @@ class CognitiveMemory(Mind):
 
         def decide(mind: CognitiveMemory) -> WriteRequest | None:
             memory = mind.store.get(node_id)
-            if memory is None or memory.type != PROSPECTIVE or memory.status == "trashed":
+            if memory is None or memory.type != PROSPECTIVE or memory.status == TRASHED:
                 return None
             return WriteRequest(edits={node_id: partial(with_state, state=RESOLVED)})
 

@@ -25,7 +25,7 @@ from nacre.minds.subgraph import (
 )
 from nacre.model import Link, Memory
 from nacre.model.instants import iso
-from nacre.model.memory import Json, by_target
+from nacre.model.memory import TRASHED, Json, by_target
 from nacre.transfer.import_plan import RowChecker, json_objects, written_over
 
 NODES = {"semantic_nodes": "semantic", "episodic_nodes": "episodic"}
@@ -84,7 +84,7 @@ def read_nodes(store: MemoryStore, data: Mapping[str, Json]) -> Iterator[tuple[s
             seen.add(id)
             where = f"the node {id!r}"
             record = object_in(entry, "record", where)
-            if record.get("status") == "trashed":
+            if record.get("status") == TRASHED:
                 raise import_error(f"{where} is in the trash")
             at = entry.get("created_at") or store.now()
             row: Row = {"created_at": at, "updated_at": at, "last_accessed": at, **record}
@@ -256,7 +256,7 @@ def import_graph(store: MemoryStore, data: Mapping[str, Json], *, merge: bool) -
                 f"The graph's id {memory.id!r} belongs to a memory of the type {memory.type!r} here; "
                 "import it for another agent."
             )
-    unchanged = frozenset(id for id, memory in held.items() if merge and memory.status != "trashed")
+    unchanged = frozenset(id for id, memory in held.items() if merge and memory.status != TRASHED)
     plan = ImportPlan(store, graph, held, unchanged, dict(graph.nodes))
     plan.decide_successions()
     plan.refuse_cycles()

@@ -27,7 +27,7 @@ from nacre.minds.subgraph import (
 )
 from nacre.model import Filter, Link, Memory
 from nacre.model.instants import seconds
-from nacre.model.memory import Json
+from nacre.model.memory import ARCHIVED, TRASHED, Json
 from nacre.model.validate import checks_arguments, label
 from nacre.recall_options import Scope
 from nacre.text.names import extract_entity_name
@@ -234,7 +234,7 @@ class Retrieval:
         if not fresh or room <= 0:
             return []
         # Superseded facts are the history and stay visible.
-        now, hidden = self.store.now(), ("trashed", "archived")
+        now, hidden = self.store.now(), (TRASHED, ARCHIVED)
         visible = Filter.where(type=FACT, status__not_in=hidden, expires_at__gt_or_unset=now)
         matches = [memory for memory in self.store.get_many(fresh) if visible.admits(memory)][:room]
         facts_by_id |= {memory.id: memory for memory in matches}

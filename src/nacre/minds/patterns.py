@@ -11,7 +11,7 @@ from typing import TypeAlias, cast
 from nacre.errors import InvalidInput
 from nacre.minds.experience import CALLER_METADATA, LONGEST_CONTEXT, PREFIX, Experience, ExperienceType
 from nacre.model import Link, Memory
-from nacre.model.memory import Json
+from nacre.model.memory import TRASHED, Json
 
 THRESHOLD = 3
 MAX_EXAMPLES = 5
@@ -140,7 +140,7 @@ def with_evidence(memory: Memory, ids: Iterable[str]) -> Memory:
     """A stored pattern with these experiences, too; the same memory where none is new. Some may be deleted since."""
     pattern, known = stored_pattern(memory), {link.to for link in memory.links if link.rel == DERIVED}
     new = [id for id in ids if id not in known]
-    if pattern is None or not new or memory.status == "trashed":
+    if pattern is None or not new or memory.status == TRASHED:
         return memory
     pattern.occurrences = len(known) + len(new)
     return replace(with_pattern(memory, pattern), links=(*memory.links, *(Link(id, DERIVED) for id in new)))

@@ -9,7 +9,7 @@ from math import isfinite
 from typing import TypeAlias
 
 from nacre.errors import InvalidInput, UnknownName
-from nacre.model.memory import LISTS, NAMES, Memory
+from nacre.model.memory import ARCHIVED, LISTS, NAMES, TRASHED, Memory
 
 Scalar: TypeAlias = str | float | int | bool | None
 Value: TypeAlias = Scalar | tuple[Scalar, ...]
@@ -94,8 +94,8 @@ class Filter:
         """What an agent should see by default: not in the trash or the archive, not superseded, not expired."""
         return cls(
             (
-                Condition("status", "ne", "trashed"),
-                Condition("status", "ne", "archived"),
+                Condition("status", "ne", TRASHED),
+                Condition("status", "ne", ARCHIVED),
                 Condition("superseded_by", "eq", ""),
                 Condition("expires_at", "gt_or_unset", now),
             )
@@ -110,7 +110,7 @@ def condition(key: str, value: object) -> Condition:
 def check_field(name: object) -> None:
     """Only fields of a memory, and keys of its metadata that cannot leave a JSON path."""
     if not isinstance(name, str):
-        raise InvalidInput(f"A filter names a field by text, not by {type(name).__name__}.")
+        raise InvalidInput(f"A filter names a field by text, not by {type(name).__name__}; give its name.")
     if name.startswith("metadata."):
         if not METADATA_KEY.match(name):
             key = name.removeprefix("metadata.")
@@ -153,7 +153,9 @@ def single(name: str, value: object) -> Scalar:
         if isinstance(value, int) and not -LARGEST <= value <= LARGEST:
             raise InvalidInput(f"A filter on {name} cannot compare with so large a number; give one below 2**63.")
         return value
-    raise InvalidInput(f"A filter on {name} compares with text or a number, not with {type(value).__name__}.")
+    raise InvalidInput(
+        f"A filter on {name} compares with text or a number, not with {type(value).__name__}; convert it."
+    )
 
 
 def comparable(name: str, op: str, value: object) -> None:

@@ -1,4 +1,4 @@
-"""What was done to the store, by whom, and how it stood before and after."""
+"""What was done to the store and by whom, with the values before and after."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PERSON = "cli"
 TOOLS = ("import", "reflection", "consolidation", "decay", "confidence", "retention", "trash")
 # Operations of upkeep: a memory that one of these changes is not used or kept by anybody thereby.
 DECAY, FADE, RETAIN, REFLECT, CONSOLIDATE = "decay", "fade", "retain", "reflect", "consolidate"
-UPKEEP = (DECAY, FADE, RETAIN, REFLECT, CONSOLIDATE)
+UPKEEP_OPERATIONS = (DECAY, FADE, RETAIN, REFLECT, CONSOLIDATE)
 
 # The kind, in each space, of the terms of undos that have begun and not ended. With blanks, so that no archive has it.
 UNDO_UNDER_WAY = "undo under way"
@@ -30,7 +30,7 @@ READ_POSITION = "transcript"
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One deed of one actor; it may change several memories, and all its entries share its `batch`."""
+    """One operation of one actor; it may change several memories, and all its entries share its `batch`."""
 
     name: str
     actor: str

@@ -1,4 +1,4 @@
-"""The one record: everything that any face of Nacre knows about a memory."""
+"""The record of a memory: all its fields."""
 
 from __future__ import annotations
 
@@ -27,11 +27,15 @@ MAY_REPLACE = "may_replace"
 # The key in the data of such a link that has a digest of the two texts, where a comparison made it: an edit voids it.
 COMPARED_TEXTS = "compared"
 DISTINCT = "distinct_from"  # the relation of a link to what it was compared with, and does not conflict with
-SETTLED = frozenset((SUPERSEDES, "contradicts", DISTINCT))  # links of these say how two memories relate
+CONTRADICTS = "contradicts"  # the relation of a link to what somebody has judged that the memory contradicts
+DERIVED_FROM = "derived_from"  # the relation of a link to a source of the memory
+TRANSITIONED_TO = "transitioned_to"  # the relation of a link from a fact to the one that it changed to
+SETTLED = frozenset((SUPERSEDES, CONTRADICTS, DISTINCT))  # links of these say how two memories relate
 SUSPICION = "suspicion"  # the key in a memory's metadata that says why it is not trusted
 TRUST_GIVEN = "trust_given"  # beside it: the trust that the memory has again when the mark is lifted, unless that is 1
-LIVE_STATUSES = ("short_term", "consolidating", "long_term", "archived")
-STATUSES = (*LIVE_STATUSES, "trashed")
+ARCHIVED, TRASHED = "archived", "trashed"
+LIVE_STATUSES = ("short_term", "consolidating", "long_term", ARCHIVED)
+STATUSES = (*LIVE_STATUSES, TRASHED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,7 @@ class Memory:
     agent: str = ""
     title: str = ""
     type: str = "semantic"
-    # describing
+    # labels
     tags: tuple[str, ...] = ()
     contexts: tuple[str, ...] = ()
     anti_contexts: tuple[str, ...] = ()
@@ -109,12 +113,12 @@ class Memory:
     last_accessed: float = 0.0
     access_count: int = 0
     last_validated_at: float | None = None
-    # standing; `trashed_from` is the status that a restore returns to
+    # status; `trashed_from` is the status that a restore returns to
     status: str = "short_term"
     trashed_from: str = ""
     superseded_by: str = ""
     superseded_at: float | None = None
-    # ties
+    # links
     links: tuple[Link, ...] = ()
     # how many journaled writes it has seen; the backend counts, and no comparison, archive or filter knows it
     version: int = field(default=0, compare=False)
@@ -126,6 +130,7 @@ class Memory:
 
     @property
     def asks(self) -> bool:
+        """Whether it ends with a question mark."""
         return self.text.rstrip().endswith(("?", "？"))
 
     @property

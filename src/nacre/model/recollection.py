@@ -72,7 +72,7 @@ class Query:
     emotion: tuple[float, float] | None = None
     emotion_weight: float = 0.3
     expand: ExpandSpec | None = None
-    hybrid: HybridWeights = field(default_factory=HybridWeights)
+    weights: HybridWeights = field(default_factory=HybridWeights)
     overfetch: int = 4
     recency_basis: str = "created"
     fusion: RankFusion = field(default_factory=RankFusion)

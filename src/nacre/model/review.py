@@ -110,10 +110,13 @@ Outcome = Literal["stored", "known", "merged", "replaced", "replaced_by_known"]
 
 @dataclass(frozen=True, slots=True)
 class RememberResult:
-    """What a remember or an edit did. `action` is stored, superseded (it took the place of others), known (the same
-    text is stored: `memory` is that one, with the new tags and source, if any) or merged (`memory` says the same). With
-    `stored_before`, what took the place of others was stored already, and nothing was added. `notes` are sentences on
-    what else a caller should know, such as a secret that was left out."""
+    """What a remember or an edit did: `outcome` is the word to use. `notes` are sentences on what else a caller should
+    know, such as a secret that was left out.
+
+    `action` is internal: stored, superseded (it took the place of others), known (the same text is stored: `memory` is
+    that one, with the new tags and source, if any) or merged (`memory` says the same). So is `stored_before`: what took
+    the place of others was stored already, and nothing was added.
+    """
 
     memory: Memory
     conflicts: tuple[Conflict, ...] = ()

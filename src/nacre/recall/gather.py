@@ -58,8 +58,8 @@ FILLER_WORDS_AHEAD = FILLER_WORDS | frozenset(
     " calendar agenda".split()
 )
 NAMES = frozenset((*MONTHS, *WEEKDAYS))
-# The others are published formulas: their hits and scores are kept, and the words of a time are words to them.
-OWN_STRATEGIES = frozenset(("auto", "graph"))
+# The others are published formulas: scores come from the formula alone, and the words of a time are words to them.
+NACRE_STRATEGIES = frozenset(("auto", "graph"))
 QUOTED = re.compile(r'"([^"]{2,200})"|“([^”]{2,200})”')
 
 
@@ -72,17 +72,17 @@ class Question(NamedTuple):
     where: Filter
     voice: frozenset[str] = frozenset()
     windows: tuple[Window, ...] = ()  # past times that it names
-    coming: tuple[Window, ...] = ()  # times from now on
-    returning: tuple[Window, ...] = ()  # present and coming times, on which «every Thursday» may fall
+    future_windows: tuple[Window, ...] = ()  # times from now on
+    recurring_windows: tuple[Window, ...] = ()  # present and coming times, on which «every Thursday» may fall
     order: str = ""  # "newest" or "oldest" where one of several is asked for by time
     former: bool = False  # whether it asks for what held before
-    named: tuple[str, ...] = ()  # stems of the times' names: they bring candidates and do not count as words
+    time_stems: tuple[str, ...] = ()  # stems of the times' names: they bring candidates and do not count as words
     spellings: Mapping[str, tuple[str, ...]] = {}  # by term: other forms in which a memory may have it
 
     @property
-    def is_own(self) -> bool:
-        """Whether the strategy is ours, and no published formula."""
-        return self.query.strategy in OWN_STRATEGIES
+    def is_nacre_strategy(self) -> bool:
+        """Whether the strategy is Nacre's own, and no published formula."""
+        return self.query.strategy in NACRE_STRATEGIES
 
     @property
     def wanted_stems(self) -> frozenset[str]:
@@ -104,31 +104,31 @@ class Question(NamedTuple):
 
 def asks_by_time_alone(question: Question) -> bool:
     """As in "what did I do yesterday?"."""
-    return not question.terms and bool(question.windows or question.coming)
+    return not question.terms and bool(question.windows or question.future_windows)
 
 
 def understand(query: Query) -> Question:
     if not isinstance(query.text, str):  # the type forbids it, a caller may not know
-        raise InvalidInput(f"The question must be text, not {type(query.text).__name__}.")
+        raise InvalidInput(f"The question must be text, not {type(query.text).__name__}; convert it first.")
     if len(query.text) > LONGEST_QUERY:
         raise InvalidInput(
             f"The question has {len(query.text):,} characters; ask with at most {LONGEST_QUERY:,}, in fewer words."
         )
     text = UNWRITABLE.sub(" ", query.text).strip()
-    by_time = query.strategy in OWN_STRATEGIES
-    windows = time_windows(text, query.asked_at) if by_time else ()
-    order = order_asked(text, windows) if by_time else NO_ORDER
-    coming = coming_dates(text, query.asked_at) if windows else ()
-    only_coming = bool(coming) and points_ahead(text)
+    is_nacre = query.strategy in NACRE_STRATEGIES
+    windows = time_windows(text, query.asked_at) if is_nacre else ()
+    order = order_asked(text, windows) if is_nacre else NO_ORDER
+    future_windows = coming_dates(text, query.asked_at) if windows else ()
+    only_coming = bool(future_windows) and points_ahead(text)
     subject = without(text, [*windows, order])
     nothing = filler_words(text, windows, query.asked_at, only_coming)
     if windows and not says_nothing(subject, nothing):
         subject = without(text, [*(each for each in windows if not is_vague_past_phrase(each, query.asked_at)), order])
     also = " ".join(query.also)
     terms = tuple(dict.fromkeys((*phrases(text), *subject_stems(text, subject, nothing), *content_stems(also))))
-    coming += tuple(window for window in windows if window.start >= query.asked_at)
+    future_windows += tuple(window for window in windows if window.start >= query.asked_at)
     going_on = tuple(window for window in windows if window.start < query.asked_at < window.end)
-    returning = () if asks_of_past(text) else (*coming, *going_on)
+    recurring_windows = () if asks_of_past(text) else (*future_windows, *going_on)
     return Question(
         query=query,
         text=text,
@@ -141,12 +141,12 @@ def understand(query: Query) -> Question:
             for window in windows
             if window.start < query.asked_at and not (only_coming and window.end <= query.asked_at)
         ),
-        coming=coming,
-        returning=returning,
+        future_windows=future_windows,
+        recurring_windows=recurring_windows,
         order=order.name,
-        former=by_time and asks_for_former(text, windows),
-        named=calendar_names(windows) if terms else (*calendar_names(windows), *weekday_names(returning)),
-        spellings=other_spellings(f"{subject}\n{also}", terms) if by_time else {},
+        former=is_nacre and asks_for_former(text, windows),
+        time_stems=calendar_names(windows) if terms else (*calendar_names(windows), *weekday_names(recurring_windows)),
+        spellings=other_spellings(f"{subject}\n{also}", terms) if is_nacre else {},
     )
 
 
@@ -192,8 +192,8 @@ def says_nothing(subject: str, fillers: frozenset[str]) -> bool:
 
 
 def is_vague_past_phrase(window: Window, asked_at: float) -> bool:
-    """Whether a memory would say the same words ("a few years ago"): of what is so long ago people tell later, and few
-    wrote it down then. A date is not such a time."""
+    """Whether it is long ago and no date ("a few years ago"). People tell of it later and write «a few years ago»
+    themselves, so the words count."""
     return asked_at - window.end > LONG_AGO and not calendar_names((window,))
 
 
@@ -253,13 +253,13 @@ class PlacedCandidates(Candidates):
 
 
 def gather(
-    question: Question, vector: Vectors | None, *, space: str, store: Reader, pool: int, reach: int
+    question: Question, vector: Vectors | None, *, space: str, reader: Reader, pool: int, reach: int
 ) -> PlacedCandidates:
     """Every place passes the filter; a narrow filter does not cost candidates."""
-    windows = tuple((window.start, window.end) for window in (*question.windows, *question.coming))
+    windows = tuple((window.start, window.end) for window in (*question.windows, *question.future_windows))
     forms = (form for some in question.spellings.values() for form in some)
     search = Search(
-        tuple(dict.fromkeys((*question.terms, *question.named, *forms))),
+        tuple(dict.fromkeys((*question.terms, *question.time_stems, *forms))),
         vector,
         question.where,
         pool,
@@ -268,8 +268,8 @@ def gather(
         replaced=predecessors(question.where),
         linked_by=(CONFLICTS, MAY_REPLACE),
     )
-    candidates = with_spellings(store.gather(space, search), question)
-    return placed(without_terms(candidates, frozenset(question.named) - frozenset(question.terms)))
+    candidates = with_spellings(reader.gather(space, search), question)
+    return placed(without_terms(candidates, frozenset(question.time_stems) - frozenset(question.terms)))
 
 
 def with_spellings(candidates: Candidates, question: Question) -> Candidates:
@@ -279,7 +279,7 @@ def with_spellings(candidates: Candidates, question: Question) -> Candidates:
     import numpy as np
 
     at = {term: i for i, term in enumerate(candidates.terms)}
-    asked = dict.fromkeys((*question.terms, *question.named))
+    asked = dict.fromkeys((*question.terms, *question.time_stems))
     forms = {term: [at[each] for each in (term, *question.spellings.get(term, ())) if each in at] for term in asked}
     known = {term: rows for term, rows in forms.items() if rows}
     rarity = np.array([candidates.rarity[rows].min() for rows in known.values()], np.float32)

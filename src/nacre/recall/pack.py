@@ -30,9 +30,9 @@ def pack(
     recalled: Recollection,
     budget: int,
     *,
+    fence: bool,
     header: str = HEADER,
     token_counter: TokenCounter | None = None,
-    fence: bool = False,
 ) -> Pack:
     """Greedy: a memory that does not fit is skipped, and a smaller one after it may still be added.
 

@@ -76,7 +76,7 @@ def recall(
     query: Query,
     *,
     space: str,
-    store: Reader,
+    reader: Reader,
     embedder: Embedder,
     measured: Data | None = None,
     reranker: Reranker | None = None,
@@ -85,26 +85,30 @@ def recall(
     """Reads only: the caller decides whether a hit counts as a use. `measured` is what the store knows of the
     embedder's cosines. The `answer_model` reads the best hits where no `reranker` does."""
     check_query(query)
-    question, sources = understand(query), Sources(space, store, embedder, *calibration_of(embedder.identity, measured))
+    question, sources = (
+        understand(query),
+        Sources(space, reader, embedder, *calibration_of(embedder.identity, measured)),
+    )
     if not question.text:
-        if question.is_own:
+        if question.is_nacre_strategy:
             raise InvalidInput("The question is empty; say what to look for.")
-        return Recollection()  # so answer the systems whose formulas the other strategies are
+        # The systems that published the other strategies return nothing for an empty question.
+        return Recollection()
     if not question.terms and not WORD.search(question.text):  # an emoji is searched for, a question mark is not
         return Recollection(notes=(WORDLESS,), calibrated=sources.calibrated)
     if query.group_by:
         return recall_sessions(question, sources)
     rerankers = Rerankers(reranker, answer_model)
-    selected, notes = best_hits(question, sources, rerankers, candidate_factor(question, reranker))
-    if len(selected) < query.k and any(judged.hit.collapsed for judged in selected):
+    best = best_hits(question, sources, rerankers, candidate_factor(question, reranker))
+    if len(best.hits) < query.k and any(judged.hit.collapsed for judged in best.hits):
         # Copies of a few memories took the places of others.
-        selected, notes = best_hits(question, sources, rerankers, WIDEST)
-    relevant, nearest = above_floor(selected, question)
+        best = best_hits(question, sources, rerankers, WIDEST)
+    relevant, nearest = above_floor(best.hits, question, only_time=best.only_time)
     expanded = with_conflicts(relevant)
     if query.expand is not None:
         expanded = expand(expanded, query.expand, admitted_memories(question.where, sources))
     hits = tuple(with_context(expanded, question, sources))
-    return Recollection(hits, notes, calibrated=sources.calibrated, nearest=nearest)
+    return Recollection(hits, best.notes, calibrated=sources.calibrated, nearest=nearest)
 
 
 def check_query(query: Query) -> None:
@@ -124,7 +128,7 @@ def check_query(query: Query) -> None:
 
 
 def candidate_factor(question: Question, reranker: Reranker | None) -> int:
-    by_time = question.windows or question.coming or question.order
+    by_time = question.windows or question.future_windows or question.order
     return WIDE if question.query.emotion or by_time or reranker else 1
 
 
@@ -133,9 +137,15 @@ class Judged(NamedTuple):
 
     hit: Hit
     floor: Floor
-    near: bool = True  # enough to answer, apart from any reading
+    near_enough: bool = True  # enough to answer, apart from any reading
     read: bool = False  # by a model
     alike: bool = False  # in meaning, without a word in common
+
+
+class BestHits(NamedTuple):
+    hits: list[Judged]  # best first
+    notes: tuple[str, ...]
+    only_time: bool  # whether the question names a time and nothing else but a speaker
 
 
 class Rerankers(NamedTuple):
@@ -145,36 +155,36 @@ class Rerankers(NamedTuple):
     answer_model: AnswerModel | None
 
 
-def best_hits(
-    question: Question, sources: Sources, rerankers: Rerankers, factor: int
-) -> tuple[list[Judged], tuple[str, ...]]:
+def best_hits(question: Question, sources: Sources, rerankers: Rerankers, factor: int) -> BestHits:
     """The best k of `factor` times k candidates."""
     gather_and_score = STRATEGIES[question.query.strategy]
     ranking = gather_and_score(question, sources, factor * question.query.k)
     loaded = load_hits(ranking.scored, question, sources)
     asked_before = hits_asked_before(loaded, question)
-    adjusted, fits = adjusted_hits([hit for hit in loaded if hit not in asked_before], question, factor)
+    adjusted, time_fits = adjusted_hits([hit for hit in loaded if hit not in asked_before], question, factor)
     reranked, readings, notes = rerank_hits(adjusted, question, sources, rerankers)
+    only_time = question.is_nacre_strategy and names_only_time(question, reranked)
     judge = RelevanceJudge(
         question=question,
         sources=sources,
         scored={each.id: each for each in beside_answers(ranking.scored, loaded, question)},
         readings=readings,
-        fits=fits,
-        only_time=question.is_own and names_only_time(question, reranked),
+        time_fits=time_fits,
+        only_time=only_time,
         unknown=sources.calibrated and is_unknown_word(question, ranking.scored),
     )
-    complete = ids_with_all_words(question, ranking.scored)
-    judged = judge.known_hits(reranked, complete)
+    ids_with_all_words = lookup_matches(question, ranking.scored)
+    judged = judge.judge_all(reranked, ids_with_all_words)
     relevant = [judged[hit.memory.id].hit if hit.memory.id in judged else hit for hit in reranked]
-    ordered = in_order(relevant, question, complete, fits, asked_before)
+    ordered = in_order(relevant, question, ids_with_all_words, time_fits, asked_before)
     if least := question.query.min_relevance:
-        ordered = [hit for hit in ordered if judge.final(hit, judged).hit.relevance >= least]
-    return [judge.final(hit, judged) for hit in select(ordered, question.query)], ranking.notes + notes
+        ordered = [hit for hit in ordered if judge.judge_late(hit, judged).hit.relevance >= least]
+    hits = [judge.judge_late(hit, judged) for hit in select(ordered, question.query)]
+    return BestHits(hits, ranking.notes + notes, only_time)
 
 
 def hits_asked_before(hits: Sequence[Hit], question: Question) -> list[Hit]:
-    """None for who wants the turns around a hit, and so finds the answer beside the question."""
+    """Turns that only asked the same question. Empty with `with_context`, which shows the answer beside them."""
     return [] if question.query.with_context else [hit for hit in hits if repeats(hit.memory, question)]
 
 
@@ -195,26 +205,26 @@ class RelevanceJudge(NamedTuple):
     sources: Sources
     scored: Mapping[str, Scored]
     readings: Mapping[str, Reading]
-    fits: Mapping[str, float]  # of a question by time alone
+    time_fits: Mapping[str, float]  # of a question by time alone
     only_time: bool  # whether it names a time, and at most a speaker beside
     unknown: bool  # whether it is a word that no candidate has
 
-    def known_hits(self, hits: Sequence[Hit], complete: Collection[str]) -> dict[str, Judged]:
-        """Those whose closeness the strategy knows, by id; `complete` have all words of a lookup."""
-        judged = {hit.memory.id: self.judged(hit) for hit in hits if self.scored[hit.memory.id].closeness}
+    def judge_all(self, hits: Sequence[Hit], ids_with_all_words: Collection[str]) -> dict[str, Judged]:
+        """Those whose closeness the strategy knows, by id; those in `ids_with_all_words` are strong."""
+        judged = {hit.memory.id: self.judge(hit) for hit in hits if self.scored[hit.memory.id].closeness}
         if not self.only_time:
             judged |= judged_together(judged, self.scored, self.readings)
         judged = {id: in_asked_time(each, self.question) for id, each in judged.items()}
-        return judged | {id: as_strong_hit(judged[id]) for id in judged.keys() & complete}
+        return judged | {id: as_strong_hit(judged[id]) for id in judged.keys() & ids_with_all_words}
 
-    def final(self, hit: Hit, judged: Mapping[str, Judged]) -> Judged:
+    def judge_late(self, hit: Hit, judged: Mapping[str, Judged]) -> Judged:
         """What has no closeness is judged late, because its text must be read."""
         before = judged.get(hit.memory.id)
         if before is None:
-            return in_asked_time(self.judged(hit), self.question)
-        return before._replace(hit=hit, near=before.near or is_raised_reply(hit))
+            return in_asked_time(self.judge(hit), self.question)
+        return before._replace(hit=hit, near_enough=before.near_enough or is_raised_reply(hit))
 
-    def judged(self, hit: Hit) -> Judged:
+    def judge(self, hit: Hit) -> Judged:
         """By itself."""
         scored = self.scored[hit.memory.id]
         closeness = scored.closeness or closeness_alone(hit.memory, self.question, scored.cosine)
@@ -222,7 +232,7 @@ class RelevanceJudge(NamedTuple):
         reading = None if meaningless else self.readings.get(hit.memory.id)
         result = with_relevance(hit, closeness, reading, self.sources)
         if self.only_time:
-            fit = self.fits[hit.memory.id] if self.fits else event_match(hit.memory, self.question)
+            fit = self.time_fits[hit.memory.id] if self.time_fits else event_match(hit.memory, self.question)
             least = TIME_ONLY_RELEVANCE if fit >= 1 else 0.0
             return result._replace(hit=replace(hit, relevance=max(result.hit.relevance, least)))
         return result._replace(floor=Floor(1.0, 1.0)) if meaningless else result
@@ -231,18 +241,18 @@ class RelevanceJudge(NamedTuple):
 def in_order(
     hits: Sequence[Hit],
     question: Question,
-    complete: Collection[str],
-    fits: Mapping[str, float],
+    ids_with_all_words: Collection[str],
+    time_fits: Mapping[str, float],
     asked_before: Sequence[Hit],
 ) -> list[Hit]:
     """What decides besides the scores: replies to questions, all words of a lookup, what holds now, which version is
     newer, and the time that the question asks for. Who asks by mood asks for another order than that of versions."""
-    own, query = question.is_own, question.query
-    ordered = list(hits) if query.with_context or not own else rank_replies_above_questions(hits, asked_before)
-    ordered = lower_what_does_not_hold(lift_above(ordered, complete), question) if own else ordered
+    is_nacre, query = question.is_nacre_strategy, question.query
+    ordered = list(hits) if query.with_context or not is_nacre else rank_replies_above_questions(hits, asked_before)
+    ordered = lower_what_does_not_hold(lift_above(ordered, ids_with_all_words), question) if is_nacre else ordered
     if not query.emotion:
         ordered = rank_newer_above_older(ordered, question)
-    return in_time_first(scaled(order_by_time(ordered, question.order)), fits, question) if own else ordered
+    return in_time_first(scaled(order_by_time(ordered, question.order)), time_fits, question) if is_nacre else ordered
 
 
 def adjusted_hits(hits: Sequence[Hit], question: Question, factor: int) -> tuple[list[Hit], dict[str, float]]:
@@ -250,25 +260,25 @@ def adjusted_hits(hits: Sequence[Hit], question: Question, factor: int) -> tuple
     and what does not touch it is left out, unless the query says how relevant a hit must be."""
     if not asks_by_time_alone(question):
         return adjust(hits, question), {}
-    fits = {hit.memory.id: event_match(hit.memory, question) for hit in hits}
+    time_fits = {hit.memory.id: event_match(hit.memory, question) for hit in hits}
     if question.query.min_relevance is not None:
-        return in_time_first(adjust(hits, question), fits, question), fits
-    near = [hit for hit in hits if fits[hit.memory.id] >= TOUCHES_TIME]
-    return in_time_first(adjust(near, question), fits, question)[: factor * question.query.k], fits
+        return in_time_first(adjust(hits, question), time_fits, question), time_fits
+    near = [hit for hit in hits if time_fits[hit.memory.id] >= TOUCHES_TIME]
+    return in_time_first(adjust(near, question), time_fits, question)[: factor * question.query.k], time_fits
 
 
-def in_time_first(hits: Sequence[Hit], fits: Mapping[str, float], question: Question) -> list[Hit]:
+def in_time_first(hits: Sequence[Hit], time_fits: Mapping[str, float], question: Question) -> list[Hit]:
     """What happened in the time, then what was written in it, then what only names it."""
 
     def place(hit: Hit) -> tuple[bool, int]:
-        outside = fits[hit.memory.id] < 1
+        outside = time_fits[hit.memory.id] < 1
         return outside, 0 if outside else distance_of_time(hit.memory, question)
 
-    return sorted(hits, key=place) if fits else list(hits)
+    return sorted(hits, key=place) if time_fits else list(hits)
 
 
-def ids_with_all_words(question: Question, scored: Sequence[Scored]) -> set[str]:
-    """Of a question that looks words up: the notes that have every one of them."""
+def lookup_matches(question: Question, scored: Sequence[Scored]) -> set[str]:
+    """Of a question that looks words up: the ids of the notes that have every one of them."""
     if not is_keyword_lookup(question):
         return set()
     closeness = {each.id: each.closeness for each in scored}
@@ -282,21 +292,25 @@ def is_keyword_lookup(question: Question) -> bool:
     asked = words(question.text)
     subjects = [word for word in asked if word not in STOP_WORDS]
     capitals = {each for word in WORD.findall(question.text)[1:] if word[0].isupper() for each in words(word)}
-    own = question.is_own and question.terms and not (question.windows or question.coming)
+    possible = question.is_nacre_strategy and question.terms and not (question.windows or question.future_windows)
     # «030-271-4420» is one; languages without blanks have no such identifiers.
     number = min(len(subjects), len(question.text.split())) if question.text.isascii() else len(subjects)
-    return bool(own) and 0 < number <= MOST_LOOKED_UP and (asked == subjects or capitals.issuperset(subjects))
+    return bool(possible) and 0 < number <= MOST_LOOKED_UP and (asked == subjects or capitals.issuperset(subjects))
 
 
 def as_strong_hit(judged: Judged) -> Judged:
-    return judged._replace(hit=replace(judged.hit, relevance=max(judged.hit.relevance, LOOKUP_RELEVANCE)), near=True)
+    return judged._replace(
+        hit=replace(judged.hit, relevance=max(judged.hit.relevance, LOOKUP_RELEVANCE)), near_enough=True
+    )
 
 
-def lift_above(hits: Sequence[Hit], complete: Collection[str]) -> list[Hit]:
+def lift_above(hits: Sequence[Hit], ids_with_all_words: Collection[str]) -> list[Hit]:
     """Those with all the words first, and none of them with a lower score than any of the others."""
-    best = max((hit.score for hit in hits if hit.memory.id not in complete), default=0.0)
-    first = [hit if hit.score >= best else with_all_words(hit, best) for hit in hits if hit.memory.id in complete]
-    return first + [hit for hit in hits if hit.memory.id not in complete]
+    best = max((hit.score for hit in hits if hit.memory.id not in ids_with_all_words), default=0.0)
+    first = [
+        hit if hit.score >= best else with_all_words(hit, best) for hit in hits if hit.memory.id in ids_with_all_words
+    ]
+    return first + [hit for hit in hits if hit.memory.id not in ids_with_all_words]
 
 
 def with_all_words(hit: Hit, score: float) -> Hit:
@@ -370,7 +384,7 @@ def load_hits(scored: Sequence[Scored], question: Question, sources: Sources) ->
 
 def repeats(memory: Memory, question: Question) -> bool:
     """Whether somebody only asked the same in a conversation: whoever asks again wants the answer."""
-    if not question.is_own or not memory.role:
+    if not question.is_nacre_strategy or not memory.role:
         return False
     return is_question(memory.text) and words(memory.text) == words(question.text)
 
@@ -411,11 +425,10 @@ def held_within(memory: Memory, window: Window) -> bool:
     return effective_from(memory) < window.end < LAST and window.start < ended
 
 
-def above_floor(selected: Sequence[Judged], question: Question) -> tuple[list[Hit], Hit | None]:
+def above_floor(selected: Sequence[Judged], question: Question, *, only_time: bool) -> tuple[list[Hit], Hit | None]:
     """The hits that may answer, unless the query says how relevant they must be; where there are none, also the most
-    relevant of the others. A question that names only a time has no floor."""
-    only_time = names_only_time(question, [judged.hit for judged in selected])
-    if question.query.min_relevance is not None or not question.is_own or only_time or not selected:
+    relevant of the others. A question that names only a time has no floor (`only_time`)."""
+    if question.query.min_relevance is not None or not question.is_nacre_strategy or only_time or not selected:
         return [each.hit for each in selected], None
     turns = [each for each in selected if each.hit.memory.is_turn]
     notes = [each for each in selected if not each.hit.memory.is_turn]
@@ -436,7 +449,7 @@ def may_answer(hits: Sequence[Judged]) -> bool:
     if not hits:
         return False
     best = most_relevant(hits)
-    return best.hit.relevance >= best.floor.best and any(each.near for each in hits)
+    return best.hit.relevance >= best.floor.best and any(each.near_enough for each in hits)
 
 
 def most_relevant(hits: Sequence[Judged]) -> Judged:
@@ -447,17 +460,17 @@ def names_only_time(question: Question, hits: Sequence[Hit]) -> bool:
     """Whether it names a time and nothing else ("What did I do yesterday?") but a speaker ("Where was Ann on 12
     July?")."""
     speakers = question.speaker_stems(frozenset(hit.memory.role for hit in hits))
-    return bool(question.windows or question.coming) and speakers.issuperset(question.terms)
+    return bool(question.windows or question.future_windows) and speakers.issuperset(question.terms)
 
 
 def is_timely(judged: Judged, question: Question) -> bool:
     """Whether a note is of the time that the question names, and near enough. The model that reads hits sees the text
     without its date, so that it scores a note of August low for a question about August."""
-    memory, times = judged.hit.memory, question.windows or question.coming
-    if not (times and judged.read and judged.near and not memory.is_turn):
+    memory, times = judged.hit.memory, question.windows or question.future_windows
+    if not (times and judged.read and judged.near_enough and not memory.is_turn):
         return False
     # Where a date may be the last or the next one, many notes name the next; that alone makes none an answer.
-    return time_match(memory, question._replace(coming=()) if question.windows else question) >= FITS_TIME
+    return time_match(memory, question._replace(future_windows=()) if question.windows else question) >= FITS_TIME
 
 
 def rerank(hits: Sequence[Hit], question: Question, reranker: Reranker | None) -> tuple[list[Hit], tuple[str, ...]]:
@@ -701,7 +714,8 @@ def recall_sessions(question: Question, sources: Sources) -> Recollection:
     ids = [turn.id for session in ranked for turn in session.turns]
     memories = {memory.id: memory for memory in sources.reader.get_many(sources.space, ids)}
     turns = {each.session: judged_turns(each, memories, question, sources) for each in ranked}
-    relevant, nearest = above_floor([turn for some in turns.values() for turn in some], question)
+    best = [turn for some in turns.values() for turn in some]
+    relevant, nearest = above_floor(best, question, only_time=names_only_time(question, [turn.hit for turn in best]))
     with_turns = {hit.memory.id: hit for hit in with_context(relevant, question, sources)}
     sessions = [
         SessionHit(

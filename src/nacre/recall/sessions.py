@@ -15,7 +15,7 @@ from nacre.recall.strategies import Sources, embed_question
 from nacre.text.dates import when_weight
 
 # A session's words are summed over its turns; so many turns of each channel are read.
-POOL = 600
+SESSION_POOL = 600
 # Fitted by `benchmarks/fit_recall.py` on the pooled development half of LongMemEval, five folds over questions.
 WEIGHTS: Mapping[str, float] = {
     "best turn's meaning": 3.52,
@@ -45,7 +45,7 @@ class ScoredSession(NamedTuple):
 def rank_sessions(question: Question, sources: Sources) -> tuple[list[ScoredSession], tuple[str, ...]]:
     """Memories outside of any conversation are left out."""
     vector, notes = embed_question(question, sources)
-    candidates = gather(question, vector, space=sources.space, store=sources.reader, pool=POOL, reach=0)
+    candidates = gather(question, vector, space=sources.space, reader=sources.reader, pool=SESSION_POOL, reach=0)
     return score_sessions(candidates, question), notes
 
 

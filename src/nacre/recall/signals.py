@@ -77,7 +77,7 @@ def known_share(candidates: PlacedCandidates, question: Question) -> float:
     meaning should decide. So it should where a question names little but a time ("Where was Ann on 12 July?"): the
     names of times are terms that no word of a memory stands for.
     """
-    asked = {term for term in (*question.terms, *question.named) if " " not in term}
+    asked = {term for term in (*question.terms, *question.time_stems) if " " not in term}
     return len(asked.intersection(candidates.terms)) / max(1, min(len(asked), MOST_TERMS))
 
 
@@ -258,7 +258,7 @@ def context(memory: Memory, question: Question) -> float:
 
 
 def time(memory: Memory, question: Question) -> float:
-    if not question.windows and not question.coming:
+    if not question.windows and not question.future_windows:
         return 1.0
     least = OF_ANOTHER_TIME if is_event_of_another_time(memory, question) else OUT_OF_TIME
     return least + (1 - least) * time_match(memory, question)
@@ -275,11 +275,21 @@ def share_of_relevance(memory: Memory, question: Question) -> float:
 def is_event_of_another_time(memory: Memory, question: Question) -> bool:
     """Whether it is an event with a date of its own that lies in none of the times asked for, nor in the same part of
     another year: «in June» need not be the last June."""
-    at = memory.occurred_at
-    if at is None or memory.is_turn or memory.type != "episodic":
+    at = own_event_time(memory)
+    if at is None:
         return False
     nearest = ((window, at + round((window.start - at) / YEAR) * YEAR) for window in all_windows(question))
     return not any(window.start - DAY <= then < window.end + DAY for window, then in nearest)
+
+
+def own_event_time(memory: Memory) -> float | None:
+    """When an event took place that has a date of its own; None of anything else, also of a turn."""
+    return memory.occurred_at if memory.type == "episodic" and not memory.is_turn else None
+
+
+def is_note_that_lasts(memory: Memory) -> bool:
+    """Neither a turn nor an event: these tell what happened once."""
+    return memory.type != "episodic" and not memory.is_turn
 
 
 def time_match(memory: Memory, question: Question) -> float:
@@ -297,7 +307,7 @@ def event_match(memory: Memory, question: Question) -> float:
     5 May?» does not ask for the rent."""
     match = when_weight(memory.happened_at, question.windows)
     if memory.occurred_at is not None:
-        match = max(match, when_weight(memory.occurred_at, question.coming))
+        match = max(match, when_weight(memory.occurred_at, question.future_windows))
     asked = all_windows(question)
     if memory.valid_from is not None and memory.valid_until is not None:
         held = Window(memory.valid_from, memory.valid_until, "")
@@ -307,17 +317,17 @@ def event_match(memory: Memory, question: Question) -> float:
     if match < 1:
         named = [one for one in named_times(memory.text, memory.happened_at) if not is_said_of_event(one, memory)]
         match = max([match, *(share_in(one, window) for one in named for window in asked)])
-    if match < 1 and not memory.is_turn and memory.type != "episodic":  # a turn and an event tell what happened once
-        returning = [window for window in question.returning if holds_in(memory, window)]
-        match = max(match, recurrence_weight(memory.text, returning))
+    if match < 1 and is_note_that_lasts(memory):
+        recurring = [window for window in question.recurring_windows if holds_in(memory, window)]
+        match = max(match, recurrence_weight(memory.text, recurring))
     return match
 
 
 def is_said_of_event(named: Window, memory: Memory) -> bool:
     """Whether it is a long time in which an event with a date of its own lies: the "best run of this year" was on one
     day of it."""
-    at = memory.occurred_at
-    if at is None or memory.is_turn or memory.type != "episodic":
+    at = own_event_time(memory)
+    if at is None:
         return False
     return named.end - named.start >= SEASON and named.start <= at < named.end
 
@@ -332,8 +342,8 @@ def distance_of_time(memory: Memory, question: Question) -> int:
     2 where it only names that time: «the loan runs until June» did not happen in June. Where the question may mean the
     last or the coming one («what is on Friday?»), 0 for the coming one and 1 for the last."""
     own = [at for at in (memory.occurred_at, memory.valid_from, memory.valid_until) if at is not None]
-    if question.windows and question.coming:  # who does not say which is meant rather means the coming one
-        return 0 if is_of_coming_time(memory, own, question.coming) else 1
+    if question.windows and question.future_windows:  # who does not say which is meant rather means the coming one
+        return 0 if is_of_coming_time(memory, own, question.future_windows) else 1
     if any(window.start <= at < window.end for at in own for window in all_windows(question)):
         return 0
     return 1 if any(window.start <= memory.happened_at < window.end for window in question.windows) else 2
@@ -353,7 +363,7 @@ def names_time(memory: Memory, question: Question) -> bool:
 
 
 def all_windows(question: Question) -> tuple[Window, ...]:
-    return (*question.windows, *question.coming)
+    return (*question.windows, *question.future_windows)
 
 
 def share_in(named: Window, asked: Window) -> float:
@@ -369,8 +379,8 @@ def overlap(one: Window, other: Window) -> float:
 
 def may_have_held(memory: Memory, window: Window) -> bool:
     """Whether it may still have been true in a time of a month or more ("in March"), because it was written before."""
-    lasting = not memory.is_turn and memory.type != "episodic"  # a turn and an event tell what happened
-    return lasting and memory.happened_at < window.start and window.end - window.start >= SEASON and window.end < LAST
+    long = window.end - window.start >= SEASON and window.end < LAST
+    return is_note_that_lasts(memory) and memory.happened_at < window.start and long
 
 
 def asks(memory: Memory, _: Question) -> float:

@@ -64,14 +64,8 @@ def auto(question: Question, sources: Sources, wanted: int) -> Ranking:
     """Words, meaning, neighbours and conversation, with weights fitted on the development data."""
     vector, notes = embed_question(question, sources)
     pool = max(POOL, POOL_PER_WANTED * wanted)
-    candidates = gather(question, vector, space=sources.space, store=sources.reader, pool=pool, reach=REACH)
-    scored = score_candidates(
-        candidates,
-        question,
-        sources.calibration,
-        wanted + EXTRA_CANDIDATES,
-        include_unrelated=question.query.min_relevance == 0,
-    )
+    candidates = gather(question, vector, space=sources.space, reader=sources.reader, pool=pool, reach=REACH)
+    scored = score_candidates(candidates, question, sources.calibration, wanted + EXTRA_CANDIDATES)
     return Ranking(tuple(scored), notes)
 
 
@@ -80,18 +74,16 @@ def score_candidates(
     question: Question,
     calibration: Calibration,
     wanted: int,
-    *,
-    include_unrelated: bool = False,
 ) -> list[Scored]:
     """The best `wanted` candidates with their reasons: those that match in words or meaning, and the others as well for
-    who asks for all (`--all`)."""
+    who asks for all (a `min_relevance` of 0)."""
     if not candidates.places:
         return []
     by_name = signals(candidates, question)
     shares = weighted(by_name, weights_with(calibration.meaning), candidates)
     scores = shares.sum(axis=0)
     matching = (by_name["words"] > 0) | (candidates.cosines > 0) | (by_name["coverage nearby"] > 0)
-    matching |= include_unrelated or not question.terms
+    matching |= question.query.min_relevance == 0 or not question.terms
     best = np.lexsort((-np.array([place.key for place in candidates.places]), -scores))
     # Where only a time is asked for, neither words nor meaning tell which are of that time.
     best = best if asks_by_time_alone(question) else best[matching[best]][:wanted]
@@ -196,12 +188,12 @@ def hybrid(question: Question, sources: Sources, wanted: int) -> Ranking:
     cosines = {match.id: match.score for match in near}
     memories = sources.reader.get_many(sources.space, list(cosines))
     words = pool_words(question.text, memories)
-    weights = question.query.hybrid
+    weights = question.query.weights
     reasons_by_id = {
         memory.id: [
             Reason("meaning", weights.cosine * cosines[memory.id]),
             Reason("words", weights.lexical * words[memory.id]),
-            Reason("recency", weights.recency * recency(memory, question.query, weights.decay_rate)),
+            Reason("recency", weights.recency * exponential_recency(memory, question.query, weights.decay_rate)),
             Reason("importance", weights.importance * memory.importance),
         ]
         for memory in memories
@@ -226,7 +218,7 @@ def pool_words(question: str, memories: Sequence[Memory]) -> dict[str, float]:
     return {id: score / best if best else 0.0 for id, score in scores.items()}
 
 
-def recency(memory: Memory, query: Query, rate: float) -> float:
+def exponential_recency(memory: Memory, query: Query, rate: float) -> float:
     """exp(-rate x age in days); a time in the future counts as now."""
     since = memory.last_accessed if query.recency_basis == "accessed" else memory.created_at
     return math.exp(-rate * max(0.0, query.asked_at - since) / DAY)

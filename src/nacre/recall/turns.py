@@ -1,4 +1,5 @@
-"""Which turns of a conversation state something, and which of them announce a change."""
+"""Which turns of a conversation state something, which only ask for a piece of work or report on one step of it, and
+which announce a change."""
 
 from __future__ import annotations
 
@@ -7,9 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from nacre.model import Hit, Memory
 from nacre.model.recollection import conflicting_pairs
-from nacre.recall.requests import only_reports, only_requests
 from nacre.remember.suggest import appraise
-from nacre.text.tokens import content_stems, only_asks
+from nacre.text.tokens import STOP_WORDS, content_stems, only_asks, sentences, words
 
 USER, TOOL = "user", "tool"
 PASSING = 0.45  # a turn below this importance by its words: a question, an acknowledgement, a step
@@ -30,6 +30,117 @@ AT_WORK = re.compile(
 )
 NEAR = 3  # turns between what was said and an answer that repeats it
 ECHOED = 0.7  # of an answer's words, from which on it only repeats: «Noted: …» adds one or two
+
+# Sentences that only ask for a piece of work, or report on one step of it. Where one form of a verb asks as well as it
+# states («usa», «corre»), it is not listed: what is stated must not be lost.
+
+# What may stand before the verb of a request.
+POLITE = (
+    "please|now|then|next|also|and|so|ok(?:ay)?|great|thanks|good|yes|let'?s|(?:can|could|would|will) you"
+    "|ja|bitte|jetzt|dann|und|nun|danke|gut|(?:kannst|könntest|würdest) du(?: bitte)?|oui|et|puis|maintenant|merci"
+    "|s'il te plaît|(?:peux|pourrais)-tu|sí|y|ahora|luego|gracias|por favor|(?:puedes|podrías)|sì|e|ora|poi|grazie"
+    "|per favore|(?:puoi|potresti)|sim|agora|depois|você pode|en|nu|dan|graag|alsjeblieft|(?:kun|kan) je|tak|teraz"
+    "|proszę|możesz|да|и|теперь|пожалуйста|можешь|evet|şimdi|lütfen"
+)
+# A request for one piece of work says what was wanted then, not what is so.
+WORK = (
+    "add|adjust|analy[sz]e|apply|build|change|check|clean|commit|compare|continue|convert|copy|create|debug|delete|"
+    "deploy|describe|document|download|draft|edit|execute|explain|extend|extract|fetch|find|fix|format|generate|"
+    "give|go|help|implement|improve|insert|inspect|install|investigate|list|log (?:in|into|out)|look|make|merge|move|"
+    "open|optimi[sz]e|"
+    "prepare|print|pull|push|read|rebase|refactor|remove|rename|replace|repeat|rerun|research|restart|retry|revert|"
+    "review|rewrite|run|search|send|set up|show|simplify|sketch|sort|split|start|stop|suggest|summari[sz]e|tell|test|"
+    "translate|try|undo|update|upgrade|verify|write|"
+    # German and Dutch
+    "bau|baue|behebe|committe|erkläre?|erstelle|formatiere|füge?|führe?|gib|installiere|korrigiere|lade|lass|lösche|"
+    "mach|mache|merge|öffne|prüfe?|pushe?|repariere|schau|schreibe?|starte|stoppe|überprüfe|zeige?|"
+    "bouw|controleer|draai|ga door|herstart|laat|maak|schrijf|toon|verwijder|voeg|voer|"
+    # French
+    "affiche|ajoute|arrête|corrige|crée|démarre|déploie|exécute|explique|fais|installe|lance|ouvre|redémarre|relance|"
+    "supprime|vas-y|vérifie|écris|"
+    # Spanish, Italian and Portuguese
+    "añade|agrega|arregla|borra|comprueba|continúa|crea|ejecuta|elimina|escribe|explícame|haz|hazlo|inicia|instala|"
+    "muéstrame|muestra|reinicia|sigue|aggiungi|avvia|cancella|controlla|correggi|esegui|fai|lancia|mostra(?:mi)?|riavvia|"
+    "rimuovi|scrivi|spiega(?:mi)?|vai avanti|adicion[ae]|apague|cri[ae]|corrij[ae]|escrev[ae]|execut[ae]|faça|faz|"
+    "instal[ae]|mostr[ae]|reinici[ae]|remov[ae]|verifi(?:ca|que)|"
+    # Polish and Russian
+    "dodaj|kontynuuj|napisz|napraw|pokaż|popraw|sprawdź|stwórz|uruchom|usuń|wypchnij|zacommituj|zainstaluj|zbuduj|zrób|"
+    "(?:добавь|запусти|закоммить|исправь|напиши|объясни|перезапусти|покажи|проверь|продолжай|собери|создай|сделай|"
+    "удали|установи)(?:те)?|"
+    # Chinese
+    "(?:请|麻烦|帮我)?(?:运行|执行|修复|修改|添加|删除|提交|推送|部署|检查|显示|继续|重启|启动|生成|创建|写)"
+)
+WORK_AT_END = re.compile(
+    r"(?:して|してください|してくれ|お願いします|続けて|直して|見せて|해\s?줘(?:요)?|해\s?주세요|하세요|보여\s?줘"
+    r"|(?:^|\s)(?:çalıştır|ekle|düzelt|göster|devam et|kontrol et|sil|oluştur|yaz|başlat|gönder)(?:ın|in|ir misin)?)"
+    r"[\s.!。!]*$",
+    re.IGNORECASE,
+)
+LEAD = re.compile(rf"(?:(?:{POLITE})[\s,、，]+)*", re.IGNORECASE)
+REQUEST = re.compile(rf"(?:{WORK})(?:\b|(?<=[\u4e00-\u9fff]))", re.IGNORECASE)
+# What follows the verb of a request, and no noun: «push the branch», but not «push notifications go through Firebase».
+OBJECT = re.compile(
+    rf"(?:{WORK})\s+(?:the|it|this|that|these|them|an?|all|my|our|me|us|das|die|den|dem|der|eine?n?|es|alles|mir|uns"
+    r"|les?|la|une?|el|los|las|lo|il|gli|os|het|een)\b",
+    re.IGNORECASE,
+)
+# These begin like one and state something: «test server is now hera», «update: we moved», «explain it, I am new here».
+STATES = re.compile(
+    r"^\w+(?:\s+of\b|,|(?:\s+\w+){0,2}:)"
+    r"|\b(?:is|are|was|were|has|have|had|will|must|should|may|isn't|aren't|don't|can't|i|we)\b"
+    r"|\b(?:ist|sind|war|waren|hat|haben|wird|werden|muss|müssen|soll|sollen|darf|läuft|laufen|liegt|heißt|ich|wir)\b"
+    r"|\b(?:est|sont|était|ont|doit|doivent|je|nous|son|está|están|tiene|debe|deben|sono|deve|devono|são|têm)\b"
+    r"|\b(?:zijn|heeft|moet|moeten|ik|wij|jest|są|musi|muszą)\b|(?:должн|нужно|надо)|[是在]|です|ます[。]?$(?<!お願いします)",
+    re.IGNORECASE,
+)
+# One for all time is a rule: «run the tests before every commit».
+RULE = re.compile(
+    r"\b(?:always|never|from now on|whenever|every|each|any ?more|by default|make sure|stop \w+ing|instead of"
+    r"|rather than|in (?:this|our|the) (?:repo|repository|project|code|codebase|team))\b"
+    r"|\b(?:immer|nie|niemals|jedes?[mnr]?|ab sofort|ab jetzt|künftig|statt|anstatt|nur noch|nicht mehr|keine?n?)\b"
+    r"|\b(?:toujours|jamais|chaque|désormais|dorénavant|au lieu|ne|siempre|nunca|cada|en lugar|en vez|no|sempre|mai"
+    r"|ogni|invece|non|cada|em vez|não|altijd|nooit|elke?|voortaan|in plaats|geen|niet|zawsze|nigdy|każd\w+|zamiast|nie"
+    r"|всегда|никогда|кажд\w+|вместо|не|her zaman|asla|her)\b"
+    r"|常に|必ず|毎回|決して|代わり|总是|始终|每次|永远|不要|必须|항상|절대|매번",
+    re.IGNORECASE,
+)
+# An answer that only says that something was done or is being done, in a few words.
+FEW_WORDS = 3  # after the word that says so: «Deployed to production.»; with more it may tell what was done and how
+ACKNOWLEDGES = re.compile(
+    r"(?:all )?(?:done|set|finished|will do|on it|sure|noted|understood|got it|right away|committed|pushed|merged"
+    r"|deployed|reverted|restarted|started|stopped|formatted|logged in|(?:it|that) (?:is|was|'s) done"
+    r"|running it|working on it"
+    r"|(?:i(?:'ve| have|'m| am|'ll| will)? (?:now |just )?)?(?:continu(?:e|ing)|restarted|started|stopped|committed"
+    r"|pushed|merged|reverted|ran|rerun|checked|looked)"
+    r"|here (?:is|are|you go)|erledigt|fertig|gemacht|mach(?:e)? ich|wird gemacht|verstanden|notiert|gerne?|committet"
+    r"|gepusht|gestartet|deployt|ich mache weiter|hier (?:ist|sind)|fait|c'est fait|compris|entendu|bien noté|voici"
+    r"|je continue|hecho|listo|entendido|aquí (?:está|están)|sigo|fatto|capito|ecco|feito|pronto|entendi|gedaan|klaar"
+    r"|begrepen|gotowe|zrobione|rozumiem|готово|сделано|понял[аи]?|хорошо|tamam|yapıldı|anlaşıldı)\b",
+    re.IGNORECASE,
+)
+PASSES = re.compile(
+    r"(?:all |the |both |now |alle |die |tous |les |todos? |las? |los )*(?:\d+ )?(?:unit |new )?"
+    r"(?:tests?|checks?|build)(?: \w+)? (?:pass|passes|passed|succeeds|succeeded|green|ok|passent|bestehen|pasan"
+    r"|passano|passam)\b",
+    re.IGNORECASE,
+)
+DONE_AT_END = re.compile(
+    r"(?:しました|完了です|了解です|わかりました|完成了|好的|明白了|했습니다|알겠습니다)[\s.!。!]*$"
+)
+SHORTEST_STATEMENT = 12  # characters of an answer without blanks that says more than that something was done
+CODE = re.compile(r"`[^`]*`")
+# Words that name nothing to look for, beside the stop words.
+EMPTY = frozenset(
+    "do does did go ahead make made try again continue proceed next step more once please thanks thank lot ok okay yes"
+    " no sure good great fine nice cool look looks see show give help hmm hm yep yeah hello hi hey morning evening"
+    " ja nein bitte danke mach mache machs weiter weitermachen das die der den es so und alles nochmal noch mal gut"
+    " zeig oui non merci vas y fais le la les et continue encore si sí no gracias hazlo haz lo sigue otra vez vale"
+    " sì fai fallo grazie ancora avanti sim não faz faça obrigado obrigada de nee ga door doe het maar nog een keer"
+    " tak nie dalej zrób to jeszcze raz dzięki да нет давай дальше сделай это ещё раз спасибо evet hayır devam et yap"
+    " tamam 继续 继续吧 好的 好 是的 可以 谢谢 はい いいえ お願いします 続けて どうぞ"
+    " ありがとう 네 아니요 계속 계속해 해줘".split()
+)
+BREAKS = re.compile(r"[^\w]+")
 
 
 def is_chatter(memory: Memory) -> bool:
@@ -105,3 +216,40 @@ def announced_changes(turns: Sequence[Memory]) -> list[Memory]:
     """Those in which the user says that something has changed."""
     stated = (each for each in turns if is_users_statement(each))
     return [each for each in stated if CHANGE.search(each.text) and not AT_WORK.search(each.text)]
+
+
+def only_requests(text: str, *, certainly: bool = False) -> bool:
+    """Whether every sentence asks for a piece of work; `certainly`, where no first word could be a noun instead."""
+    return all(is_request(each) and (not certainly or names_object(each)) for each in sentences(text))
+
+
+def names_object(request: str) -> bool:
+    asked = request[len(LEAD.match(request)[0]) :]  # type: ignore[index]
+    return bool(OBJECT.match(asked) or WORK_AT_END.search(asked))
+
+
+def is_request(sentence: str) -> bool:
+    asked = sentence[len(LEAD.match(sentence)[0]) :]  # type: ignore[index]
+    return bool(REQUEST.match(asked) or WORK_AT_END.search(asked)) and not (RULE.search(asked) or STATES.search(asked))
+
+
+def only_reports(text: str) -> bool:
+    """Whether every sentence says no more than that a step was done, or will be."""
+    return all(map(is_report, sentences(text)))
+
+
+def is_report(sentence: str) -> bool:
+    plain = CODE.sub("", sentence)
+    if PASSES.match(plain):
+        return len(words(plain)) <= 2 * FEW_WORDS
+    if DONE_AT_END.search(plain):
+        return len(plain) <= SHORTEST_STATEMENT
+    acknowledges = ACKNOWLEDGES.match(plain)
+    if acknowledges is None or ":" in plain or any(sign.isdigit() for sign in plain):
+        return False
+    return len(words(plain[acknowledges.end() :])) <= FEW_WORDS
+
+
+def names_something(prompt: str) -> bool:
+    """Whether one of its words can be looked for: «do it», «ja, mach weiter» and «はい、お願いします» have none."""
+    return any(each not in EMPTY and each not in STOP_WORDS for each in BREAKS.split(prompt.casefold()) if each)

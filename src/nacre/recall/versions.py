@@ -60,7 +60,7 @@ def lowered(hit: Hit, at: float) -> Hit:
 def is_valid_now(memory: Memory, question: Question) -> bool:
     """Whether it holds when the question is asked; what is superseded is lowered for that, and who asks for a time does
     not ask what holds now."""
-    asked = question.windows or question.coming or question.order == "oldest"
+    asked = question.windows or question.future_windows or question.order == "oldest"
     if asked or memory.superseded_by or memory.holds_at(question.query.asked_at):
         return True
     return any(each.field in VALIDITY for each in question.where.conditions)
@@ -85,21 +85,21 @@ def rank_newer_above_older(hits: Sequence[Hit], question: Question) -> list[Hit]
             if not (by_hand or answers):
                 move_up(ordered, below, above, UNLIKELY_CONFLICT)
             elif older in above_which and not continues(newer, sure, *above_which[older], pairs):
-                # The older one stands where it does for another's sake, with which the newer has nothing to do.
+                # The older one was itself raised because of a third memory, with which the newer does not conflict.
                 lift_to(ordered, below, own[older], sure)
             else:
                 ordered.insert(at[older], raised_by_conflict(ordered.pop(at[newer]), above, sure))
                 above_which[newer] = older, sure
-    if not question.is_own:
+    if not question.is_nacre_strategy:
         return ordered
     perhaps = {newer for newer, (_, sure) in above_which.items() if not sure}
     return rank_older_above_newer(with_newer_versions(ordered, question, perhaps), question)
 
 
-def continues(newer: str, sure: bool, oldest: str, surely: bool, pairs: Collection[tuple[str, str]]) -> bool:
-    """Whether the newer one belongs to the chain of what it would stand above: by a conflict with the oldest, or
-    because each step is sure."""
-    return (newer, oldest) in pairs or (sure and surely)
+def continues(newer: str, sure: bool, oldest: str, older_sure: bool, pairs: Collection[tuple[str, str]]) -> bool:
+    """Whether the newer one belongs to the chain of what it would stand above: it conflicts with the `oldest`, above
+    which the older one rose, or its own conflict is `sure` and so is the one by which the older rose (`older_sure`)."""
+    return (newer, oldest) in pairs or (sure and older_sure)
 
 
 def lift_to(ordered: list[Hit], newer: Hit, older: Hit, sure: bool) -> None:
@@ -131,7 +131,7 @@ def rank_older_above_newer(hits: Sequence[Hit], question: Question) -> list[Hit]
     return ordered
 
 
-def newer_first(hits: Sequence[Hit]) -> list[Hit]:
+def with_newer_first(hits: Sequence[Hit]) -> list[Hit]:
     """For a list that answers no question: the newer of two that conflict, and what is likely a newer version, just
     before the older."""
     ordered = list(hits)

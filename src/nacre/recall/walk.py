@@ -106,7 +106,7 @@ def path(walk: Walk, start: str, end: str) -> Path | None:
     walk.begin([start, end])
     if start == end:
         return Path((walk.visited[start],), ())
-    ahead, back = Search(walk, start), Search(walk.reversed(), end)
+    ahead, back = PathSearch(walk, start), PathSearch(walk.reversed(), end)
     for _ in range(FARTHEST):
         # The smaller frontier advances: two half searches visit far fewer memories than one full search.
         going, other = (ahead, back) if len(ahead.frontier) <= len(back.frontier) else (back, ahead)
@@ -120,7 +120,7 @@ def path(walk: Walk, start: str, end: str) -> Path | None:
 
 
 @dataclass(slots=True)
-class Search:
+class PathSearch:
     """One of the two half searches for a path; `came` holds the step that led to each memory."""
 
     walk: Walk

@@ -202,7 +202,7 @@ def guard_notes(kinds: tuple[str, ...], reasons: tuple[str, ...] = ()) -> tuple[
         what = ", ".join(kinds)
         notes.append(f"Kept without what looked like a secret ({what}); the setting `secrets` says what is done.")
     if reasons:
-        notes.append(f"Kept with little trust, since it seems to give orders to a model ({', '.join(reasons)}).")
+        notes.append(f"Marked: it seems to give orders to a model ({', '.join(reasons)}).")
     return tuple(notes)
 
 

@@ -179,7 +179,7 @@ class Registry:
 
         def plan(reader: Reader) -> list[TermSet]:  # reads the user: who removes it meanwhile must not miss this token
             if reader.term(USER_KIND, user) is None:
-                raise UnknownName("user", user, self._backend.terms(USER_KIND))
+                raise NameNotFound("user", user, self._backend.terms(USER_KIND), "`nacre user list`")
             return [TermSet(TOKEN_KIND, id, data)]
 
         set_terms(self._backend, plan)

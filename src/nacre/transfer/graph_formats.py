@@ -10,6 +10,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from nacre.model import Edge, Graph, Memory
 from nacre.model.instants import iso
+from nacre.model.memory import TRASHED
 
 LONGEST_LABEL = 60  # characters of a text in a drawing; GraphML and the page have the full text
 LONGEST_TEXT = 4_000  # in the page, for each memory
@@ -72,7 +73,7 @@ def label(memory: Memory) -> str:
 
 
 def state(memory: Memory) -> str:
-    return "trashed" if memory.status == "trashed" else "superseded" if memory.superseded_by else ""
+    return "trashed" if memory.status == TRASHED else "superseded" if memory.superseded_by else ""
 
 
 def one_line(text: str) -> str:

@@ -18,7 +18,7 @@ from nacre.engine.supersede import is_redacted
 from nacre.errors import ArchiveRefused, ImportConflict, InvalidInput, UnknownName
 from nacre.memory_store import MemoryStore
 from nacre.model import STATUSES, Link, Memory
-from nacre.model.memory import LISTS, NAMES, SUPERSEDES, SUSPICION, TRUST_GIVEN, Json, by_target
+from nacre.model.memory import LISTS, NAMES, SUPERSEDES, SUSPICION, TRASHED, TRUST_GIVEN, Json, by_target
 from nacre.model.validate import CHECKS, instant, label, optional, validate_fields
 from nacre.protocols import AnyChange, Change, Data, Derived, Progress, Reader, TermChange
 from nacre.remember.derive import same_derived_input
@@ -370,7 +370,7 @@ class ImportPlanner:
                     if new := self._related(current, memory, row):
                         return new
                     self._count_difference(current, memory, row)
-                self.counts.in_trash += current.status == "trashed" and not is_redacted(current)
+                self.counts.in_trash += current.status == TRASHED and not is_redacted(current)
                 self._skip(memory)
                 return None
             if not row.complete and after.updated_at <= current.updated_at:
@@ -391,7 +391,7 @@ class ImportPlanner:
 
     def _related(self, current: Memory, memory: Memory, row: MemoryRow) -> Change | None:
         """The known memory with relations that the other program has noted since."""
-        if not self.relates or self.policy != "skip" or current.status == "trashed":
+        if not self.relates or self.policy != "skip" or current.status == TRASHED:
             return None
         after = self._with_valid_links(replace(current, links=(*current.links, *missing_links(current, memory))))
         if after.links == current.links:
@@ -489,7 +489,7 @@ class ImportPlanner:
         says nothing about the trash, and would change a memory there unseen."""
         if self.policy == "skip" or current == after or is_redacted(current):
             return False
-        if not row.complete and after.status == "trashed":
+        if not row.complete and after.status == TRASHED:
             return False
         return self.policy == "overwrite" or after.updated_at > current.updated_at
 
@@ -525,7 +525,7 @@ class ImportPlanner:
         if current is not None and self._is_renamed(current):
             current = self.lookup.get(self.space, self._other_name(id))
         if current is not None:
-            self.counts.in_trash += current.status == "trashed" and not is_redacted(current)
+            self.counts.in_trash += current.status == TRASHED and not is_redacted(current)
         return current is not None
 
     def _is_renamed(self, current: Memory) -> bool:

@@ -260,7 +260,7 @@ def test_any_change_of_a_statement_is_another_schema(part: str, other: str, same
 @pytest.mark.slow
 def test_the_limit_of_pages_reads_as_a_full_disk_and_changes_nothing(tmp_path: Path) -> None:
     with opened(filled(tmp_path / "s.db")) as store:
-        driver = store._store._connections.get()  # type: ignore[attr-defined]
+        driver = store.backend._connections.get()  # type: ignore[attr-defined]
         driver.pragma("max_page_count", driver.pragma("page_count"))
         before = (store.count(), store.journal(limit=None))
         with pytest.raises(StoreFull, match="nothing was changed"):
@@ -282,7 +282,7 @@ def test_a_long_operation_on_a_full_disk_says_what_is_kept_and_one_undo_takes_it
     texts = [f"{number} boats " + "word " * 40 for number in range(160)]
     (tmp_path / "texts.jsonl").write_text("\n".join(json.dumps({"text": text}) for text in texts), "utf-8")
     with opened(filled(tmp_path / "s.db")) as store:
-        driver, before = store._store._connections.get(), store.count()  # type: ignore[attr-defined]
+        driver, before = store.backend._connections.get(), store.count()  # type: ignore[attr-defined]
 
         def leave_room(pages: int) -> None:
             driver.pragma("max_page_count", driver.pragma("page_count") + pages)
@@ -409,7 +409,7 @@ def test_a_read_only_disk_is_told_on_writing(small_disk: Path) -> None:
 def test_a_disk_made_read_only_under_an_open_store_still_answers(small_disk: Path) -> None:
     with opened(small_disk / "s.db") as store:
         kept = store.remember("something")
-        store._store._connections.get().pragma("query_only", 1)  # type: ignore[attr-defined]
+        store.backend._connections.get().pragma("query_only", 1)  # type: ignore[attr-defined]
         assert store.recall("something")[0].memory.id == kept.id
         with pytest.raises(StoreReadOnly):
             store.remember("x")

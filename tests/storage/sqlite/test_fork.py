@@ -70,7 +70,7 @@ def run(path: Path, child: str, *, held: str = "()", seconds: float = 0.0, befor
 
 @pytest.mark.slow
 def test_a_fork_waits_until_another_thread_has_ended_its_transaction(tmp_path: Path) -> None:
-    run(tmp_path / "s.db", USES_THE_STORE, held="[store._store.transaction()]", seconds=60.0)
+    run(tmp_path / "s.db", USES_THE_STORE, held="[store.backend.transaction()]", seconds=60.0)
 
 
 @pytest.mark.slow
@@ -87,12 +87,12 @@ for attempt in (store.remember, MemoryStore):
 with MemoryStore(sys.argv[1] + "-other", embedder="hashing") as other:
     other.remember("another file")
 """
-    run(tmp_path / "s.db", child, held="[store._store.transaction()]")
+    run(tmp_path / "s.db", child, held="[store.backend.transaction()]")
 
 
 @pytest.mark.slow
 def test_a_child_does_not_wait_for_locks_that_another_thread_held(tmp_path: Path) -> None:
-    locks = "[store._store._connections._lock, store._parts.catch_up._lock]"
+    locks = "[store.backend._connections._lock, store._parts.catch_up._lock]"
     run(tmp_path / "s.db", USES_THE_STORE, held=locks)
 
 
@@ -105,10 +105,10 @@ except StoreInUseAtFork:
     os._exit(0)
 os._exit(2)
 """
-    before = "transaction = store._store.transaction(); transaction.__enter__()"
+    before = "transaction = store.backend.transaction(); transaction.__enter__()"
     run(tmp_path / "s.db", child, before=before, after="transaction.__exit__(None, None, None)")
 
 
 @pytest.mark.slow
 def test_a_child_writes_to_its_copy_of_a_store_in_memory() -> None:
-    run(Path(":memory:"), USES_THE_STORE, held="[store._store.transaction()]")
+    run(Path(":memory:"), USES_THE_STORE, held="[store.backend.transaction()]")

@@ -80,7 +80,7 @@ def test_nothing_of_a_purged_space_is_left_in_any_table(tmp_path: Path) -> None:
         store.edit(kept.id, text=f"other {SECRET} words")
         store.link(kept.id, store.remember("another one").id)
         store.delete_space(purge=True)
-        with store._store._connected() as connection:  # type: ignore[attr-defined]
+        with store.backend._connected() as connection:  # type: ignore[attr-defined]
             number = connection.execute("SELECT number FROM space WHERE name = ?", (SECRET,)).fetchall()[0][0]
             for table in ("memory", "version", "label", "link", "counter", "chunk"):
                 rows = connection.execute(f"SELECT * FROM {table} WHERE space = ?", (number,)).fetchall()
@@ -156,7 +156,7 @@ def test_uses_while_somebody_writes_are_counted_with_the_next_use_or_write(tmp_p
         memory = writer.remember("The kettle is blue")
         other = writer.remember("Tom likes tea")
         writer.link(memory.id, other.id)
-        with writer._store.transaction():  # type: ignore[attr-defined]
+        with writer.backend.transaction():  # type: ignore[attr-defined]
             for _ in range(2):
                 assert reader.recall("kettle", k=1)[0].memory.id == memory.id
             assert len(reader.neighbors(memory.id)) == 1
@@ -164,7 +164,7 @@ def test_uses_while_somebody_writes_are_counted_with_the_next_use_or_write(tmp_p
         reader.pin(other.id)
         assert [each.access_count for each in reader.get_many([memory.id])] == [2]
         assert [edge.walks for edge in reader.edges()] == [1]
-        with writer._store.transaction():  # type: ignore[attr-defined]
+        with writer.backend.transaction():  # type: ignore[attr-defined]
             reader.recall("kettle", k=1)
         reader.recall("kettle", k=1)
         assert [each.access_count for each in reader.get_many([memory.id])] == [4]

@@ -58,7 +58,7 @@ def test_what_a_model_reads_names_whom_a_fact_is_about_once(tmp_path: Path) -> N
     file = written(tmp_path / "memory.jsonl", entity("Ada", "person", "Lives in Leeds", "Ada keeps two cats"))
     store = opened()
     import_path(store, file, source="server-memory")
-    assert "Ada: Lives in Leeds" in pack(store.recall("where does Ada live?"), 200).text
+    assert "Ada: Lives in Leeds" in pack(store.recall("where does Ada live?"), 200, fence=False).text
     assert "Ada keeps two cats" in by_text(store)
 
 

@@ -89,7 +89,8 @@ def config_command() -> None:
     """Show and change the settings, and where each comes from.
 
     An option wins over the environment (NACRE_STORE, …), this over the nearest .nacre.toml upwards, this over your own
-    config.toml, and that over the default. Settings of one space alone are called spaces.NAME.KEY. A project's
+    config.toml, and that over the default. Settings of one space alone are called spaces.NAME.KEY: in that space they
+    win over the environment and the files; an argument of the call (--on-conflict) wins over them. A project's
     .nacre.toml may only choose a space of that project and turn the hooks off, until you run `nacre config trust`
     there.
     """

@@ -52,7 +52,7 @@ from nacre.errors import MemoryNotFound, VersionMismatch
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory, RememberResult
 from nacre.model.instants import DAY, iso, last_day
-from nacre.model.memory import short_id, without_none
+from nacre.model.memory import TRASHED, short_id, without_none
 from nacre.model.validate import Editable
 
 
@@ -233,7 +233,7 @@ def mark_command(name: str, help: str, done: str) -> click.Command:
 def find_untrashed(store: MemoryStore, ids: Sequence[str]) -> list[Memory]:
     """Those that are named; what is in the trash must come back first."""
     memories = find_memories(store, ids)
-    trashed = next((memory for memory in memories if memory.status == "trashed"), None)
+    trashed = next((memory for memory in memories if memory.status == TRASHED), None)
     if trashed is not None:
         refuse_redacted(trashed)
         raise Refused(
@@ -399,7 +399,7 @@ def empty_trash(store: MemoryStore) -> str:
 
 def trashed_memories(store: MemoryStore) -> list[Memory]:
     """What was redacted is only a mark, and stays."""
-    memories = store.iterate(status="trashed", include_superseded=True, include_expired=True)
+    memories = store.iterate(status=TRASHED, include_superseded=True, include_expired=True)
     return sorted((memory for memory in memories if not is_redacted(memory)), key=lambda memory: -memory.updated_at)
 
 
@@ -407,7 +407,7 @@ def trashed_memories(store: MemoryStore) -> list[Memory]:
 def forget_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -> None:
     """Move memories to the trash, from which `nacre trash restore` brings them back."""
     with cli.open_with_personal() as store:
-        memories = [memory for memory in find_memories(store, ids) if memory.status != "trashed"]
+        memories = [memory for memory in find_memories(store, ids) if memory.status != TRASHED]
         if not memories:
             say("In the trash already.")
             return
@@ -426,7 +426,7 @@ def restore_command(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
             raise NotFound(str(error).replace("`nacre list` shows", "`nacre trash list` shows")) from error
         for memory in memories:
             refuse_redacted(memory)
-            if memory.status != "trashed" and not memory.superseded_by:
+            if memory.status != TRASHED and not memory.superseded_by:
                 neither = f"{short_id(memory.id)} is neither in the trash nor superseded."
                 raise NotFound(" ".join([neither, *expired_note(memory, cli.now())]))
         restored = [memory.id for memory in memories]

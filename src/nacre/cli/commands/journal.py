@@ -50,7 +50,7 @@ from nacre.memory_store import MemoryStore
 from nacre.model import Changed, Difference, JournalEntry, Memory, Operation, Transition
 from nacre.model.instants import iso
 from nacre.model.journal import MEMORY, renamed_to
-from nacre.model.memory import Json, short_id
+from nacre.model.memory import TRASHED, Json, short_id
 from nacre.text.dates import moment
 
 
@@ -314,7 +314,7 @@ def valid_from(version: Memory) -> str:
 
 
 def valid_until(version: Memory) -> str:
-    if version.status == "trashed":
+    if version.status == TRASHED:
         return "(in the trash)"
     if version.valid_until is not None:
         return minute_text(version.valid_until)
@@ -404,7 +404,7 @@ def diff_parts(difference: Difference) -> DiffParts:
 
 
 def is_listed(memory: Memory) -> bool:
-    return memory.status != "trashed"
+    return memory.status != TRASHED
 
 
 def diff_lines(parts: DiffParts) -> Iterator[DiffLine]:

@@ -55,7 +55,7 @@ from nacre.engine.spaces import Stats
 from nacre.memory_store import MemoryStore
 from nacre.model import Edge, Filter, JournalEntry, Memory
 from nacre.model.instants import iso
-from nacre.model.memory import CONFLICTS, MAY_REPLACE, short_id
+from nacre.model.memory import ARCHIVED, CONFLICTS, MAY_REPLACE, TRASHED, short_id
 from nacre.model.recollection import effective_from
 from nacre.protocols import Order
 from nacre.recall_options import Scope
@@ -197,9 +197,9 @@ def list_command(
 ) -> None:  # fmt: skip
     """List the newest memories, or those you filter for."""
     if archived:
-        scope["status"] = "archived"
+        scope["status"] = ARCHIVED
     if trashed:
-        scope |= {"status": "trashed", "include_superseded": True, "include_expired": True}
+        scope |= {"status": TRASHED, "include_superseded": True, "include_expired": True}
     if superseded:
         scope |= {"where": Filter.where(superseded_by__ne=""), "include_superseded": True}
     with cli.open_with_personal() as store:

@@ -21,7 +21,7 @@ from nacre.lessons.lesson import to_json
 from nacre.model import Memory
 from nacre.model.instants import iso
 from nacre.model.levels import NAMES
-from nacre.model.memory import LESSON, short_id
+from nacre.model.memory import LESSON, TRASHED, short_id
 
 T = TypeVar("T")
 
@@ -63,7 +63,7 @@ def find_lesson(book: LessonBook, prefix: str) -> Memory:
     id = short_id(memory.id)
     if memory.type != LESSON:
         raise NotFound(f"{id} is a memory of type {memory.type}, not a lesson; `nacre show {id}` shows it.")
-    if memory.status == "trashed":
+    if memory.status == TRASHED:
         raise NotFound(f"{id} is in the trash; `nacre trash restore {id}` brings it back.")
     return memory
 

@@ -30,7 +30,7 @@ from nacre.cli.ui.times import age
 from nacre.lessons import Answer, Lesson, LessonBook, LessonHit, Related
 from nacre.lessons.recall import DEFAULT_EXPANSION, EXPANSIONS, STRATEGIES, LessonFilters
 from nacre.model.instants import iso
-from nacre.model.memory import short_id
+from nacre.model.memory import ARCHIVED, short_id
 
 # Named as `LessonFilters`: what is given goes to the book as it is.
 filter_options = combine(
@@ -137,7 +137,7 @@ def lesson_lines(lesson: Lesson, links: Sequence[LessonLink], now: float) -> Ite
         "applies in": ", ".join(lesson.contexts),
         "not in": ", ".join(lesson.anti_contexts),
         "agent": lesson.agent,
-        "status": "archived" if lesson.archived else "",
+        "status": ARCHIVED if lesson.archived else "",
         "superseded by": short_id(lesson.superseded_by),
         "created": time_text(lesson.created_at, now),
         "updated": time_text(lesson.updated_at, now),

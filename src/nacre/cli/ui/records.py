@@ -9,7 +9,7 @@ from nacre.cli.ui.output import Column, shortened
 from nacre.cli.ui.times import age
 from nacre.model import Memory
 from nacre.model.instants import iso, last_day
-from nacre.model.memory import NAMES, SUPERSEDES, SUSPICION, Json, plain, short_id
+from nacre.model.memory import NAMES, SUPERSEDES, SUSPICION, TRASHED, Json, plain, short_id
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
@@ -159,4 +159,4 @@ def ended_note(memory: Memory, now: float) -> list[str]:
 
 def is_current(memory: Memory) -> bool:
     """Whether it can still be in conflict with anything."""
-    return memory.status != "trashed" and not memory.superseded_by
+    return memory.status != TRASHED and not memory.superseded_by

@@ -22,7 +22,7 @@ from nacre.mcp.tool import Answer, ToolSession, read_profile
 from nacre.model.fence import escaped, fenced
 from nacre.model.instants import iso
 from nacre.model.journal import MEMORY, JournalEntry
-from nacre.model.memory import SUSPICION, Json, Memory, short_id, without_none
+from nacre.model.memory import SUSPICION, TRASHED, Json, Memory, short_id, without_none
 from nacre.model.review import Outcome, RememberResult, ReviewItem
 from nacre.settings import without_password
 
@@ -153,7 +153,7 @@ def context(session: ToolSession, task: str, budget: int = 800) -> Answer:
 
 def forget(session: ToolSession, ids: list[str], why: str = "") -> Answer:
     meant = session.ids(ids)
-    before = {memory.id for memory in session.store.get_many(meant) if memory.status != "trashed"}
+    before = {memory.id for memory in session.store.get_many(meant) if memory.status != TRASHED}
     session.store.forget(*meant, why=why)
     gone = [id for id in meant if id in before]
     state = "it was" if len(meant) == 1 else "all were"

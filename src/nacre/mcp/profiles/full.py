@@ -14,7 +14,7 @@ from nacre.mcp.records import full_line, ids_answer, journal_answer, line, memor
 from nacre.mcp.tool import Answer, ToolSession, read_profile
 from nacre.model import Direction
 from nacre.model.fence import escaped, fenced
-from nacre.model.memory import Json, Memory, short_id, without_none
+from nacre.model.memory import TRASHED, Json, Memory, short_id, without_none
 
 OLDER = "It may conflict with these; settle it with `review`, or replace them with `supersede`:"
 
@@ -93,7 +93,7 @@ def archive(session: ToolSession, ids: list[str], remove: bool = False, why: str
 def changed_answer(session: ToolSession, named: Sequence[str], changed: Iterable[Memory]) -> Answer:
     ids = [each.id for each in changed]
     answer = ids_answer("changed", ids, "Changed", "Nothing to do: it is so already.")
-    trashed = [each.id for each in session.store.get_many(named) if each.status == "trashed"]
+    trashed = [each.id for each in session.store.get_many(named) if each.status == TRASHED]
     if not trashed:
         return answer
     left = f"In the trash, and left as it is: {', '.join(escaped(short_id(id)) for id in trashed)}; `restore` it first."

@@ -11,7 +11,7 @@ from nacre.mcp.profiles.maintenance import ARCHIVES, tick
 from nacre.mcp.records import suspicion
 from nacre.mcp.tool import ToolSession, read_profile, without_commands
 from nacre.model import Conflict, Direction
-from nacre.model.memory import MAY_REPLACE, Json, Memory, clamp
+from nacre.model.memory import MAY_REPLACE, TRASHED, Json, Memory, clamp
 
 Mode = Literal["semantic", "hybrid"]
 ACCESSED = "accessed"  # there recency counts from the last use, natively from the creation
@@ -102,7 +102,7 @@ def neighbors(
     """There only what is deleted is left out, and only links that somebody made are followed."""
     followed = rel or [name for name in session.store.relations() if name != MAY_REPLACE]
     matches = session.store.neighbors(memory_id, rel=followed, direction=direction, depth=depth, include_hidden=True)
-    kept = (each for each in matches.neighbors if each.memory.status != "trashed")
+    kept = (each for each in matches.neighbors if each.memory.status != TRASHED)
     return [{**plain(session.store.clean(each.memory)), "rel": each.rel} for each in kept]
 
 

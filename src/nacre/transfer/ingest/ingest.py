@@ -17,7 +17,7 @@ from nacre.engine.write_request import TermEdit
 from nacre.errors import InvalidInput, SecretRefused
 from nacre.factory import make_guard
 from nacre.model import Filter, Memory
-from nacre.model.memory import Json
+from nacre.model.memory import TRASHED, Json
 from nacre.protocols import Progress
 from nacre.transfer.ingest.formats import Format
 from nacre.transfer.ingest.items import Broken, Item, Piece, Remark, Skipped, identity, session_of_file
@@ -203,7 +203,7 @@ class NoteChanges:
 def compare(drafts: Sequence[Memory], known: Sequence[Memory], failed: Sequence[Failed] = ()) -> NoteChanges:
     """Matches pieces that are as they were read last; of the rest under one heading, those that are alike."""
     unmatched: defaultdict[str, list[Memory]] = defaultdict(list)
-    for memory in sorted(known, key=lambda memory: memory.status == "trashed"):
+    for memory in sorted(known, key=lambda memory: memory.status == TRASHED):
         unmatched[piece_read(memory)].append(memory)
     matched: list[tuple[Memory, Memory]] = []
     pieces: list[Memory | Failed] = [*drafts, *failed]
@@ -220,7 +220,7 @@ def compare(drafts: Sequence[Memory], known: Sequence[Memory], failed: Sequence[
     for piece in [each for each in rest if isinstance(each, Memory) and is_first_reading(leftover.get(each.id))]:
         rest.remove(piece)
         matched.append((piece, leftover.pop(piece.id)))
-    former = [memory for memory in leftover.values() if memory.status != "trashed" and not memory.superseded_by]
+    former = [memory for memory in leftover.values() if memory.status != TRASHED and not memory.superseded_by]
     for piece, memory in paired(rest, former):
         rest.remove(piece)
         former.remove(memory)
@@ -290,7 +290,7 @@ def is_first_reading(memory: Memory | None) -> bool:
 
 def follow(draft: Memory, memory: Memory) -> Memory:
     """The memory with what has changed in its note; what was changed in the store stays."""
-    if memory.status == "trashed" and REMOVED not in memory.metadata:
+    if memory.status == TRASHED and REMOVED not in memory.metadata:
         return memory
     before, now = record_of(memory), record_of(draft)
     after = mark_returned(memory)
@@ -331,7 +331,7 @@ def mark_returned(memory: Memory) -> Memory:
     if REMOVED not in memory.metadata:
         return memory
     rest = {key: value for key, value in memory.metadata.items() if key != REMOVED}
-    if memory.status != "trashed":
+    if memory.status != TRASHED:
         return replace(memory, metadata=rest)
     return replace(memory, metadata=rest, status=memory.trashed_from or "short_term", trashed_from="")
 

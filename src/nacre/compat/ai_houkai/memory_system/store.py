@@ -567,7 +567,8 @@ class MemoryStore:
         ranked = self.recall(query, max_items, type, tag, min_importance, **asked)
         # A line of the pack has only the type and the text.
         bare = [Hit(NativeMemory(id=memory.id, text=memory.text, type=memory.type), score) for memory, score in ranked]
-        packed = pack(Recollection(tuple(bare)), token_budget, header=header, token_counter=token_counter)
+        recalled = Recollection(tuple(bare))
+        packed = pack(recalled, token_budget, fence=False, header=header, token_counter=token_counter)
         document = {memory.id: memory for memory, _ in ranked}
         items = [PackedMemory(document[item.memory.id], item.score, item.tokens) for item in packed.items]
         return PackResult(items, packed.text, packed.used_tokens, packed.budget, packed.truncated)

@@ -156,13 +156,19 @@ def best_of_turns(values: Vectors, candidates: PlacedCandidates) -> Vectors:
     return best
 
 
-def closeness(candidates: PlacedCandidates, signals: Mapping[str, Vectors], i: int) -> Closeness:
-    """What the relevance of a candidate is computed from, before anything is read."""
-    cosine = float(candidates.cosines[i]) if candidates.cosines.any() else None
-    gap = float(candidates.cosines.max(initial=0) - max(0.0, cosine or 0.0))
-    place = candidates.places[i]
-    turn = is_place_of_turn(place.session, place.position)
-    return Closeness(cosine, float(signals["coverage nearby"][i]), turn, gap)
+def closeness_of(
+    candidates: PlacedCandidates, signals: Mapping[str, Vectors], chosen: Sequence[int]
+) -> list[Closeness]:
+    """What the relevance of each of the chosen candidates is computed from, before anything is read."""
+    known, nearest = candidates.cosines.any(), candidates.cosines.max(initial=0)
+    result = []
+    for i in chosen:
+        cosine = float(candidates.cosines[i]) if known else None
+        gap = float(nearest - max(0.0, cosine or 0.0))
+        place = candidates.places[i]
+        turn = is_place_of_turn(place.session, place.position)
+        result.append(Closeness(cosine, float(signals["coverage nearby"][i]), turn, gap))
+    return result
 
 
 def closeness_alone(memory: Memory, question: Question, cosine: float | None) -> Closeness:

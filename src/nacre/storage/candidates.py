@@ -300,6 +300,15 @@ def distinct(keys: Keys) -> Keys:
     return np.delete(rising, 1 + np.flatnonzero(repeated))
 
 
+def is_among(keys: Keys, rising: Keys) -> NDArray[np.bool_]:
+    """Of each key whether it is among those that rise. `np.isin` would sort them again."""
+    if not len(rising):
+        return np.zeros(len(keys), np.bool_)
+    nearest = rising[np.minimum(np.searchsorted(rising, keys), len(rising) - 1)]
+    same: NDArray[np.bool_] = nearest == keys
+    return same
+
+
 # A half has its exponent and fraction 13 bits lower than a float, and another bias: moved there, it is 2 ** -112 of its
 # value. numpy converts halves one by one, which takes three times as long.
 HALF_SHIFT, HALF_SIGN_AND_VALUE, HALF_SCALE = 13, np.int32(-0x70000001), np.float32(2.0**56)

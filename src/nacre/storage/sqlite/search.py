@@ -34,6 +34,7 @@ from nacre.storage.candidates import (
     WordIndex,
     WordQuestion,
     distinct,
+    is_among,
     occurrences,
     products,
 )
@@ -263,9 +264,11 @@ class SQLiteIndex(WordIndex):
         unknown = distinct(also) if index.centre is not None else NO_KEYS
         while True:
             (_, owners, cosines), more = index.search(self._connection, vector, tried, only, unknown, self._newest)
-            first = np.sort(np.unique(owners, return_index=True)[1])
-            keys = owners[first]
-            self._cosines |= zip(keys.tolist(), cosines[first].tolist(), strict=True)
+            best: dict[int, float] = {}  # of each owner its first chunk
+            for owner, cosine in zip(owners.tolist(), cosines.tolist(), strict=True):
+                best.setdefault(owner, cosine)
+            keys = np.fromiter(best, np.int64, len(best))
+            self._cosines |= best
             self._cosines |= zip(unknown.tolist(), more.tolist(), strict=True)
             unknown = NO_KEYS
             if past:  # what came later may be nearer than all that the state has
@@ -798,7 +801,7 @@ class VectorIndex:
         rows, cosines = self._cosines(connection, read, vector)
         more = self._best(also, rows, cosines) if len(also) else np.empty(0, np.float32)
         if len(read) > len(likely):
-            wanted = np.isin(rows, likely, assume_unique=True)
+            wanted = is_among(rows, likely)
             rows, cosines = rows[wanted], cosines[wanted]
         if 0 < limit < len(rows):
             good = cosines >= np.partition(cosines, -limit)[-limit]
@@ -814,7 +817,7 @@ class VectorIndex:
     def _best(self, owners: Numbers, rows: Numbers, cosines: Vectors) -> Vectors:
         """The best cosine of each owner (rising) among the rows; 0 where it has none."""
         best = np.full(len(owners), NONE, np.float32)
-        own = np.isin(self._owners[rows], owners)
+        own = is_among(self._owners[rows], owners)
         np.maximum.at(best, np.searchsorted(owners, self._owners[rows[own]]), cosines[own])
         return np.where(best == NONE, np.float32(0), best)
 
@@ -872,7 +875,7 @@ class VectorIndex:
         counts = last - first
         steps = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
         known = len(places)
-        newer = known + np.flatnonzero(np.isin(self._owners[known:size], owners))
+        newer = known + np.flatnonzero(is_among(self._owners[known:size], owners))
         rows = np.concatenate([places[steps], newer])
         rows = np.sort(rows[rows < size])
         alive: Numbers = rows[self._alive[rows]]

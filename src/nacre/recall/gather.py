@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from nacre.errors import InvalidInput
 from nacre.model import GENERIC_ROLES, Condition, Filter, Query
 from nacre.model.instants import DAY
 from nacre.model.memory import CONFLICTS, MAY_REPLACE, is_place_of_turn
 from nacre.model.validate import UNWRITABLE
-from nacre.protocols import Candidates, Place, Reader, Search, Vectors
+from nacre.protocols import Candidates, Reader, Search, Vectors
 from nacre.text.date_readings import MONTHS, WEEKDAYS
 from nacre.text.dates import (
     NO_ORDER,
@@ -242,6 +242,9 @@ HIDES_SUPERSEDED = Condition("superseded_by", "eq", "")
 HIDING = (("status", "ne"), ("expires_at", "gt_or_unset"), ("trust", "ge"))
 
 
+Spot: TypeAlias = tuple[str, int | None]  # a session and a position in it
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PlacedCandidates(Candidates):
     """Candidates with their places in conversations."""
@@ -317,8 +320,9 @@ def placed(candidates: Candidates) -> PlacedCandidates:
     import numpy as np
 
     places = candidates.places
-    turn = [is_place_of_turn(p.session, p.position) for p in places]
-    spot = {(p.session, p.position): i for i, p in enumerate(places) if turn[i]}
+    spots = [(p.session, p.position) for p in places]
+    turn = [is_place_of_turn(*spot) for spot in spots]
+    at = {spot: i for i, spot in enumerate(spots) if turn[i]}
     names: dict[str, int] = {}
     session = [names.setdefault(p.session or f"\0{p.key}", len(names)) for p in places]
     return PlacedCandidates(
@@ -330,12 +334,12 @@ def placed(candidates: Candidates) -> PlacedCandidates:
         replaced=candidates.replaced,
         links=candidates.links,
         turn=np.array(turn, np.float32),
-        before=np.array(neighbours(places, spot, -1), np.int64),
-        after=np.array(neighbours(places, spot, 1), np.int64),
+        before=np.array(neighbours(spots, at, -1), np.int64),
+        after=np.array(neighbours(spots, at, 1), np.int64),
         session=np.array(session, np.int64),
     )
 
 
-def neighbours(places: Sequence[Place], spot: Mapping[tuple[str, int | None], int], step: int) -> list[int]:
-    at = spot.get
-    return [-1 if p.position is None else at((p.session, p.position + step), -1) for p in places]
+def neighbours(spots: Sequence[Spot], at: Mapping[Spot, int], step: int) -> list[int]:
+    find = at.get
+    return [-1 if position is None else find((session, position + step), -1) for session, position in spots]

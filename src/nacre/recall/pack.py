@@ -99,7 +99,7 @@ def adds_nothing(words: str, memory: Memory, others: str, better: Hit) -> bool:
         return False
     if words == others:
         return True
-    short, long = sorted((words, others), key=len)
+    short, long = (words, others) if len(words) <= len(others) else (others, words)
     inside = short in long and short.count(" ") > FEWEST_WORDS and not negation_diff(memory.text, better.memory.text)
     return inside and (words is short or len(short) >= NEARLY_ALL * len(long))
 

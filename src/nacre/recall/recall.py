@@ -342,8 +342,10 @@ def in_asked_time(judged: Judged, question: Question) -> Judged:
     """With what the date of an event leaves of its relevance. Its floor falls as much: whether anything is shown is
     decided by what the texts say."""
     share, floor = share_of_relevance(judged.hit.memory, question), judged.floor
+    if share >= 1:
+        return judged
     lowered_hit = replace(judged.hit, relevance=share * judged.hit.relevance)
-    return judged._replace(hit=lowered_hit, floor=Floor(*(share * each for each in floor))) if share < 1 else judged
+    return judged._replace(hit=lowered_hit, floor=Floor(*(share * each for each in floor)))
 
 
 def is_note_with_vector(closeness: Closeness) -> bool:

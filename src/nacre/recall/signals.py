@@ -51,7 +51,7 @@ LEAST_BEST_COSINE = 0.1
 
 def signals(candidates: PlacedCandidates, question: Question) -> dict[str, Vectors]:
     shares, known = candidates.shares, known_share(candidates, question)
-    turn = candidates.turn
+    turn, roles = candidates.turn, frozenset(place.role for place in candidates.places)
     meaning = relative_to_best(np.maximum(candidates.cosines, 0), LEAST_BEST_COSINE)
     words = known * relative_to_best(shares.sum(axis=0))
     nearby = known * relative_to_best(best_within(shares, candidates, 1).sum(axis=0))
@@ -61,8 +61,8 @@ def signals(candidates: PlacedCandidates, question: Question) -> dict[str, Vecto
         "meaning": meaning,
         "words": words,
         "words nearby": turn * nearby,
-        "coverage nearby": known * coverage(best_within(shares, candidates, REACH), candidates, question),
-        "speaker": turn * said_by(candidates, question.speakers(frozenset(place.role for place in candidates.places))),
+        "coverage nearby": known * coverage(best_within(shares, candidates, REACH), candidates, question, roles),
+        "speaker": turn * said_by(candidates, question.speakers(roles)),
         "voice": turn * said_by(candidates, question.voice),
         "reply": turn * said_by(candidates, GENERIC_ROLES) * shifted(meaning, candidates.after),
         "conversation": turn * best_of_session(np.asarray(mixed), candidates),
@@ -126,9 +126,10 @@ def best_within(shares: Vectors, candidates: PlacedCandidates, reach: int) -> Ve
     return best
 
 
-def coverage(shares: Vectors, candidates: PlacedCandidates, question: Question) -> Vectors:
-    """The share of the question's terms that is present; rare terms count more, the names of speakers do not count."""
-    names = question.speaker_stems(frozenset(place.role for place in candidates.places))
+def coverage(shares: Vectors, candidates: PlacedCandidates, question: Question, roles: frozenset[str]) -> Vectors:
+    """The share of the question's terms that is present; rare terms count more, the names of speakers (among the
+    `roles`) do not count."""
+    names = question.speaker_stems(roles)
     worth = np.array(
         [0 if term in names else rarity for term, rarity in zip(candidates.terms, candidates.rarity, strict=True)]
     )
@@ -138,6 +139,8 @@ def coverage(shares: Vectors, candidates: PlacedCandidates, question: Question) 
 
 
 def said_by(candidates: PlacedCandidates, speakers: frozenset[str]) -> Vectors:
+    if not speakers:
+        return np.zeros(len(candidates.places), np.float32)
     return np.array([place.role in speakers for place in candidates.places], np.float32)
 
 
@@ -153,13 +156,19 @@ def best_of_turns(values: Vectors, candidates: PlacedCandidates) -> Vectors:
     return best
 
 
-def closeness(candidates: PlacedCandidates, signals: Mapping[str, Vectors], i: int) -> Closeness:
-    """What the relevance of a candidate is computed from, before anything is read."""
-    cosine = float(candidates.cosines[i]) if candidates.cosines.any() else None
-    gap = float(candidates.cosines.max(initial=0) - max(0.0, cosine or 0.0))
-    place = candidates.places[i]
-    turn = is_place_of_turn(place.session, place.position)
-    return Closeness(cosine, float(signals["coverage nearby"][i]), turn, gap)
+def closeness_of(
+    candidates: PlacedCandidates, signals: Mapping[str, Vectors], chosen: Sequence[int]
+) -> list[Closeness]:
+    """What the relevance of each of the chosen candidates is computed from, before anything is read."""
+    known, nearest = candidates.cosines.any(), candidates.cosines.max(initial=0)
+    result = []
+    for i in chosen:
+        cosine = float(candidates.cosines[i]) if known else None
+        gap = float(nearest - max(0.0, cosine or 0.0))
+        place = candidates.places[i]
+        turn = is_place_of_turn(place.session, place.position)
+        result.append(Closeness(cosine, float(signals["coverage nearby"][i]), turn, gap))
+    return result
 
 
 def closeness_alone(memory: Memory, question: Question, cosine: float | None) -> Closeness:

@@ -16,7 +16,7 @@ from nacre.model.memory import MAY_REPLACE
 from nacre.models.calibration import Calibration, Closeness
 from nacre.protocols import Embedder, Match, Reader, Vectors
 from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, PlacedCandidates, Question, asks_by_time_alone, gather
-from nacre.recall.signals import closeness, signals, weighted, weights_with
+from nacre.recall.signals import closeness_of, signals, weighted, weights_with
 from nacre.text.tokens import content_stems, stems
 
 
@@ -95,10 +95,10 @@ def score_candidates(
             candidates.places[i].id,
             float(scores[i]),
             reasons(tuple(by_name), shares[:, i], candidates, i),
-            closeness(candidates, by_name, i),
+            near,
             was=candidates.replaced.get(candidates.places[i].id, ()),
         )
-        for i in chosen
+        for i, near in zip(chosen, closeness_of(candidates, by_name, chosen), strict=True)
     ]
 
 

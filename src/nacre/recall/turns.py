@@ -195,12 +195,16 @@ def without_repetitions(hits: Iterable[Hit]) -> list[Hit]:
 def without_echoes(hits: Iterable[Hit]) -> list[Hit]:
     """Without answers that only repeat what the user said just before them and what is among the hits itself."""
     hits = list(hits)
-    said = [hit.memory for hit in hits if hit.memory.role.lower() == USER]
-    return [hit for hit in hits if not any(is_echo(hit.memory, each) for each in said)]
+    said: dict[str, list[Memory]] = {}  # by session
+    for memory in (hit.memory for hit in hits):
+        if memory.role.lower() == USER:
+            said.setdefault(memory.session, []).append(memory)
+    return [hit for hit in hits if not any(is_echo(hit.memory, each) for each in said.get(hit.memory.session, ()))]
 
 
 def is_echo(answer: Memory, said: Memory) -> bool:
-    if answer.role.lower() in ("", USER) or answer.session != said.session or None in (answer.position, said.position):
+    """Of two turns of one session."""
+    if answer.role.lower() in ("", USER) or None in (answer.position, said.position):
         return False
     if not 0 < (answer.position or 0) - (said.position or 0) <= NEAR or DOUBT.search(said.text):
         return False

@@ -79,8 +79,9 @@ class Index(Protocol):
     def reached(self, keys: Keys, where: Filter, replaced: Filter | None, linked_by: tuple[str, ...]) -> Reached:
         """As `places`, with the successors and the linked memories that `Search` describes."""
 
-    def around(self, spots: Sequence[tuple[str, int]], reach: int, where: Filter) -> list[Place]:
-        """The admitted memories within `reach` positions of each (session, position), by rising key, each once."""
+    def around(self, spots: Sequence[tuple[str, int]], reach: int, where: Filter, known: Keys) -> list[Place]:
+        """The admitted memories within `reach` positions of each (session, position), by rising key, each once;
+        without those in `known`."""
 
     def allowed(self, where: Filter, replaced: Filter | None = None) -> Keys:
         """The keys of all memories that the filter admits, and of those that count for one of them, rising."""
@@ -179,18 +180,18 @@ def gather(index: Index, search: Search, few: Few | None = None) -> Candidates:
     if search.replaced is not None:
         search = replace(search, replaced=search.replaced & search.visible)
     reached, weights = candidate_places(index, search, where, few)
-    places = reached.places
-    replaced = [each.key for each in reached.successors]
-    cosines, of_replaced = np.split(cosines_of(index, search.vector, [*keys_of(places), *replaced]), [len(places)])
-    shares = weights.along(keys_of(places))
+    places, keys = reached.places, keys_of(reached.places)
+    replaced = np.array([each.key for each in reached.successors], np.int64)
+    both = cosines_of(index, search.vector, np.concatenate([keys, replaced]))
+    cosines, of_replaced = both[: len(keys)], both[len(keys) :]
+    shares = weights.along(keys)
     if search.reach and any(place.session for place in places):
         spots = best_positions(places, shares, cosines)
-        here = {place.key for place in places}
-        added = [place for place in index.around(spots, search.reach, where) if place.key not in here]
+        added = index.around(spots, search.reach, where, keys)
         places += added
         cosines = np.concatenate([cosines, cosines_of(index, search.vector, keys_of(added))])
         shares = np.concatenate([shares, weights.along(keys_of(added))], axis=1)
-    of_replaced_terms = weights.along(np.array(replaced, np.int64))
+    of_replaced_terms = weights.along(replaced)
     return Candidates(
         places=tuple(places),
         cosines=cosines,
@@ -273,10 +274,10 @@ def time_filters(start: float, end: float) -> tuple[Filter, Filter]:
     return dated, written
 
 
-def cosines_of(index: Index, vector: Vectors | None, keys: Sequence[int] | Keys) -> Vectors:
+def cosines_of(index: Index, vector: Vectors | None, keys: Keys) -> Vectors:
     if vector is None or not len(keys):
         return np.zeros(len(keys), np.float32)
-    return index.cosines(vector, np.array(keys, np.int64))
+    return index.cosines(vector, keys)
 
 
 def combined(shares: Vectors, cosines: Vectors) -> Vectors:
@@ -297,6 +298,15 @@ def distinct(keys: Keys) -> Keys:
     rising: Keys = np.sort(keys)
     repeated = rising[1:] == rising[:-1]
     return np.delete(rising, 1 + np.flatnonzero(repeated))
+
+
+def is_among(keys: Keys, rising: Keys) -> NDArray[np.bool_]:
+    """Of each key whether it is among those that rise. `np.isin` would sort them again."""
+    if not len(rising):
+        return np.zeros(len(keys), np.bool_)
+    nearest = rising[np.minimum(np.searchsorted(rising, keys), len(rising) - 1)]
+    same: NDArray[np.bool_] = nearest == keys
+    return same
 
 
 # A half has its exponent and fraction 13 bits lower than a float, and another bias: moved there, it is 2 ** -112 of its

@@ -231,11 +231,11 @@ class SpaceIndex:
             yield successor
             version = successor
 
-    def around(self, spots: Sequence[tuple[str, int]], reach: int, where: Filter) -> list[Place]:
+    def around(self, spots: Sequence[tuple[str, int]], reach: int, where: Filter, known: Keys) -> list[Place]:
         return [
             place
             for place in map(place_of, self._admitted(where))
-            if place.session and place.position is not None
+            if place.session and place.position is not None and place.key not in known
             and any(place.session == session and abs(place.position - at) <= reach for session, at in spots)
         ]  # fmt: skip
 

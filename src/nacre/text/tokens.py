@@ -349,9 +349,15 @@ TELLS_FIRST = re.compile(
 )
 
 
+QUESTION_ENDS = ("?", "？")
+
+
 def only_asks(text: str) -> bool:
     """Whether every sentence is a question and nothing else; a fact may come with one, or stand before it."""
-    return all(each.endswith(("?", "？")) and not TELLS_FIRST.match(each) for each in sentences(text))
+    end = text.rstrip()
+    if end and not end.endswith(QUESTION_ENDS):  # most texts: what ends like this need not be cut into sentences
+        return False
+    return all(each.endswith(QUESTION_ENDS) and not TELLS_FIRST.match(each) for each in sentences(text))
 
 
 def excerpt(text: str, wanted: frozenset[str], longest: int) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import numpy as np
 import pytest
 
 from nacre.model import Filter, JournalFilter
@@ -39,7 +40,7 @@ def plans(store: SQLiteBackend, ask: Callable[[], object]) -> str:
             ask()
         finally:
             connection.trace_v2(0)
-        asked = [sql for sql in statements if sql.startswith(("SELECT", "UPDATE"))]
+        asked = [sql for sql in statements if sql.startswith(("SELECT", "UPDATE", "WITH"))]
         return "\n".join(
             str(row[3])
             for sql in asked
@@ -67,6 +68,7 @@ def test_every_order_of_a_page_is_that_of_an_index(store: SQLiteBackend, order: 
         (Filter.where(confidence__lt=0.5), "version_confidence"),
         (Filter.where(last_validated_at__lt=5.0), "version_validated"),
         (Filter.where(status="trashed"), "version_status"),
+        (Filter.where(type__in=("security", "procedural")), "version_type"),
     ],
 )
 def test_a_narrow_condition_finds_its_memories_through_an_index(
@@ -89,15 +91,27 @@ def test_the_first_links_of_a_kind_are_read_alone(store: SQLiteBackend) -> None:
     assert "link_rel (space=? AND rel=? AND kind=?)" in plan and "TEMP B-TREE" not in plan
 
 
-def test_conditions_that_admit_a_part_each_are_answered_by_their_indexes_together(store: SQLiteBackend) -> None:
+@pytest.mark.parametrize("of_type", [{"type": "episodic"}, {"type__in": ("episodic",)}])
+def test_conditions_that_admit_a_part_each_are_answered_by_their_indexes_together(
+    store: SQLiteBackend, of_type: dict[str, object]
+) -> None:
     written(store, *((memory(f"n{i}", importance=0.9 if i < 2 else 0.1), derived("tea", unit(1, i))) for i in range(9)))
     written(store, *((memory(f"o{i}", type="episodic"), derived("tea", unit(1, i))) for i in range(2)))
-    wanted = LIVE & Filter.where(importance__ge=0.8, type="episodic")
+    wanted = LIVE & Filter.where(importance__ge=0.8, **of_type)
 
     with store._searching(SPACE) as index:
         plan = plans(store, lambda: index.allowed(wanted))
     assert "COVERING INDEX version_importance" in plan and "COVERING INDEX version_type" in plan
     assert "INTERSECT" in plan and "version_updated" not in plan
+
+
+def test_what_is_reached_beside_the_candidates_is_looked_up_and_not_walked_to(store: SQLiteBackend) -> None:
+    keys = np.array([1, 2], np.int64)
+    with store._searching(SPACE) as index:
+        index.nearest(unit(1, 0), 2)  # all of so few vectors are in memory, and none is read from the file
+        plan = plans(store, lambda: index.reached(keys, LIVE, LIVE, ("conflicts",)))
+        plan += plans(store, lambda: index.around([("s", 1)], 2, LIVE, keys))
+    assert "SCAN chunk" not in plan and "SCAN vector" not in plan
 
 
 def test_counts_of_what_is_live_read_no_memory(store: SQLiteBackend) -> None:

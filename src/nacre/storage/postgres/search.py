@@ -367,7 +367,7 @@ class PostgresIndex(WordIndex):
         ]
         return selects, [source, target]
 
-    def around(self, spots: Sequence[tuple[str, int]], reach: int, where: Filter) -> list[Place]:
+    def around(self, spots: Sequence[tuple[str, int]], reach: int, where: Filter, known: Keys) -> list[Place]:
         if not spots:
             return []
         made = clause(self._space, where)
@@ -390,10 +390,10 @@ class PostgresIndex(WordIndex):
         )
         rows = self._session.fetch(
             f"SELECT {columns} FROM {made.joined('memory', 'content')} WHERE {made.sql}"
-            f" AND version.key = ANY(ARRAY({near}))",
+            f" AND version.key = ANY(ARRAY({near})) AND version.content <> ALL(%(known)s::bigint[])",
             self._with(
                 made, sessions=[session for session, _ in spots], positions=[at for _, at in spots], reach=reach,
-                **compared,
+                known=known.tolist(), **compared,
             ),
         )  # fmt: skip
         rows.sort(key=itemgetter(0))

@@ -431,10 +431,11 @@ def leading(state: State, condition: Condition) -> tuple[str, list[SQLValue]] | 
             f"SELECT key FROM version WHERE space = ? AND {name} {COMPARISONS[op]} ? AND {RANGED[name]} AND {ANCHORED}",
             [state.space, wanted[0]],
         )
+    if name in ("type", "status") and op in ("eq", "in") and all(isinstance(each, str) and each for each in wanted):
+        part, values = said_among(name, wanted)
+        return f"SELECT key FROM version WHERE space = ? AND {part} AND {ANCHORED}", [state.space, *values]
     if op != "eq" or not isinstance(condition.value, str) or not condition.value:
         return None
-    if name in ("type", "status"):
-        return f"SELECT key FROM version WHERE space = ? AND {name} = ? AND {ANCHORED}", [state.space, wanted[0]]
     if name in ("session", "superseded_by"):  # indexed where they are set, which a bound value does not say
         sql = f"SELECT key FROM version WHERE space = ? AND {name} = ? AND {name} <> '' AND {ANCHORED}"
         return sql, [state.space, wanted[0]]

@@ -31,7 +31,7 @@ def test_a_memory_made_of_its_values_is_the_same() -> None:
     assert (same.version, repr(same)) == (3, repr(memory))
     with pytest.raises(FrozenInstanceError):
         same.text = "coffee"  # type: ignore[misc]
-    with pytest.raises(ValueError, match="shorter"):
+    with pytest.raises(TypeError, match="missing"):
         Memory.from_values(["m", "tea"])
 
 
@@ -50,3 +50,11 @@ def test_a_memory_made_of_some_fields_is_that_of_the_constructor() -> None:
 def test_a_question_states_nothing() -> None:
     assert Memory("m", "Can Olga come? ").asks and Memory("m", "他来吗？").asks
     assert not Memory("m", "Olga asked 'why?' and left.").asks
+
+
+def test_a_memory_made_of_its_fields_passes_over_what_it_does_not_know() -> None:
+    memory = Memory("m", "tea", tags=("hot",), metadata={"a": [1]}, links=(Link("n", "about", 0.5),))
+    again = Memory.from_dict({**memory.to_dict(), "colour": ["green"], "version": 7})
+    assert (again, again.version, again.tags, again.metadata) == (memory, 0, ("hot",), {"a": [1]})
+    one, other = (Memory.from_dict({"id": "n", "text": "milk"}) for _ in range(2))
+    assert one.metadata is not other.metadata

@@ -89,7 +89,9 @@ class BufferedTransaction(ABC, Generic[AnySpace]):
         self._waiting: set[Key] = set()  # memories whose rows wait
         self._sizes: dict[tuple[str, int], tuple[int, int]] = {}  # of a space after an entry: its memories and stems
         self._counts: Counts = Counter()
-        self._stem_counts: dict[int, Counter[str]] = defaultdict(Counter)  # how many more memories have one, by space
+        # By space, how many memories have got a stem, and how many have lost one.
+        self._stems_got: dict[int, Counter[str]] = defaultdict(Counter)
+        self._stems_lost: dict[int, Counter[str]] = defaultdict(Counter)
 
     # What each backend does its own way
 
@@ -245,9 +247,17 @@ class BufferedTransaction(ABC, Generic[AnySpace]):
         self._note_change((space, id), old, None, seq)
 
     def _count_terms(self, space: AnySpace, before: frozenset[str], after: frozenset[str]) -> None:
-        counts = self._stem_counts[space.number]
-        counts.update(after - before)
-        counts.subtract(before - after)
+        self._stems_got[space.number].update(after - before)
+        self._stems_lost[space.number].update(before - after)
+
+    def _take_stem_counts(self) -> dict[int, Counter[str]]:
+        """How many more memories have each stem now, by space; then it is counted anew. To subtract once takes less
+        time than for each memory: counters add much faster."""
+        counts, self._stems_got = self._stems_got, defaultdict(Counter)
+        for space, lost in self._stems_lost.items():
+            counts[space].subtract(lost)
+        self._stems_lost.clear()
+        return counts
 
     def _put_names(
         self, space: AnySpace, key: int, had: Names, has: Names, seq: int, *, in_place: bool = False

@@ -308,7 +308,7 @@ class PostgresTransaction(BufferedTransaction[Space]):
             space.content_number += 1
             self._sent[key] = space.content_number, words
             self._put_postings(space, space.content_number, words.content)
-            self._stem_counts[space.number].update(words.distinct)
+            self._stems_got[space.number].update(words.distinct)
         self._collect_counts()
         self._session.send(*self._collected())
 
@@ -324,7 +324,7 @@ class PostgresTransaction(BufferedTransaction[Space]):
             content, words = space.content_number, None if derived is None else indexed(derived.words)
             if words is not None:
                 self._put_postings(space, content, words.content)
-                self._stem_counts[space.number].update(words.distinct)
+                self._stems_got[space.number].update(words.distinct)
         else:
             content, words = sent
         self._add_content(space, content, memory, derived, None if words is None else words.content)
@@ -663,10 +663,9 @@ class PostgresTransaction(BufferedTransaction[Space]):
             counts[int(space)][str(field), str(status), counted_name(name)] += n  # type: ignore[arg-type]
         for space, of_space in counts.items():
             self._note_counts(space, [(*key, n) for key, n in sorted(of_space.items()) if n])
-        for space, stems in self._stem_counts.items():
+        for space, stems in self._take_stem_counts().items():
             self._note_counts(space, [(TERM, "", stem, n) for stem, n in sorted(stems.items()) if n])
         self._counts.clear()
-        self._stem_counts.clear()
 
     def _note_counts(self, space: int, changed: Sequence[tuple[Any, ...]]) -> None:
         if changed:

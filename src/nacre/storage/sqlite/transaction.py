@@ -255,7 +255,7 @@ class SQLiteTransaction(BufferedTransaction[Space]):
         space.memories += 1
         if words is not None:
             space.stems += length
-            self._stem_counts[space.number].update(words.distinct)
+            self._stems_got[space.number].update(words.distinct)
         add_counts(self._counts, space.number, memory)
         values = content_row(memory, words, pending=derived is None or derived.vectors is None)
         chunks = self._number_chunks(space, content, derived)
@@ -595,9 +595,8 @@ class SQLiteTransaction(BufferedTransaction[Space]):
         self._contents.clear()  # what was derived anew is in the file by now
         self._write_vectors()
         self._erase_orphans()
-        write_counts(self._connection, self._counts, self._stem_counts)
+        write_counts(self._connection, self._counts, self._take_stem_counts())
         self._counts.clear()
-        self._stem_counts.clear()
         self._connection.executemany(
             f"UPDATE space SET {', '.join(f'{name} = ?' for name in SPACE[1:])} WHERE number = ?",
             [

@@ -273,10 +273,10 @@ class ShippedAnswerModel:
             return []
         return [Answer(fitted["weight"] * logistic(score), score) for score in scores]
 
-    def _scores(self, given: Sequence[tuple[str, str]]) -> list[float]:
+    def _scores(self, texts: Sequence[tuple[str, str]]) -> list[float]:
         """Of the first pairs that there is time for; of the very first ones alone, where one of them surely answers."""
         model = graph()
-        pairs = [model.pair(question, text) for question, text in given[:MOST_READ]]
+        pairs = [model.pair(question, text) for question, text in texts[:MOST_READ]]
         scores: list[float] = []
         left = self._budget_ms
         for part in (pairs[:FIRST_READ], pairs[FIRST_READ:]):

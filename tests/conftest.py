@@ -5,13 +5,15 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Iterator
+import sys
+from collections.abc import Generator, Iterator
 from itertools import count
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from nacre.files import file_lock
 from tests.command_line import nacre as nacre
 
 # The short profile and the long one, of `make test-all`, try the same examples each time, so that a change passes or
@@ -33,6 +35,9 @@ settings.register_profile(
 settings.register_profile("unshrunk", parent=settings.get_profile("long"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile(os.environ.get("TEST_PROFILE", "short"))
 
+LOCK = Path(__file__).parent / "__pycache__" / "reading.lock"
+LAST_COMPILED = Path(__file__).parent / "web" / "__pycache__"
+PATIENCE = 600.0  # seconds until all tests are read, on a busy machine
 HOME_NUMBERS = count()
 SPARE_HOMES: list[Path] = []  # in which nothing was written
 
@@ -43,9 +48,22 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection() -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
     """The collected tests stay to the end: the garbage collector need not look through them again and again."""
     gc.disable()
+    if is_compiled() or "PYTEST_XDIST_WORKER" not in os.environ:
+        return (yield)
+    # The workers of a first run would compile every file at the same time. One does, and the others read the results.
+    with file_lock(LOCK, exclusive=True, patience=PATIENCE):
+        if not is_compiled():
+            return (yield)
+    return (yield)
+
+
+def is_compiled() -> bool:
+    """Whether some run has read all tests, to the last folder, or none keeps what it compiles."""
+    return sys.dont_write_bytecode or LAST_COMPILED.exists()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -7,6 +7,7 @@ interpreter (`subprocess`) instead where the start itself is tested: what is imp
 from __future__ import annotations
 
 import atexit
+import gc
 import json
 import os
 import runpy
@@ -21,7 +22,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from select import select
 from shutil import rmtree
-from tempfile import TemporaryFile, mkdtemp
+from tempfile import TemporaryDirectory, TemporaryFile, mkdtemp
 
 
 class Forked:
@@ -121,16 +122,19 @@ def parent() -> Path:
 
 def load() -> None:
     """Imports what the commands need, and uses it once: some of it is made at the first use."""
-    for package in ("nacre.cli", "nacre.cli.commands", "nacre.cli.lesson", "nacre.mcp", "nacre.server"):
+    for package in ("nacre.cli", "nacre.cli.commands", "nacre.cli.lesson", "nacre.hooks", "nacre.mcp", "nacre.server"):
         for module in iter_modules(import_module(package).__path__, package + "."):
             import_module(module.name)
-    for name in ("nacre.cli.main", "prompt_toolkit.shortcuts", "rich.table"):
+    for name in ("nacre.cli.main", "prompt_toolkit.input.vt100", "prompt_toolkit.shortcuts", "rich.table"):
         import_module(name)
     from nacre import MemoryStore
+    from nacre.lessons.book import LessonBook
 
-    with MemoryStore(":memory:", embedder="hashing") as store:
-        store.remember("The ferry leaves at noon")
+    with TemporaryDirectory() as folder, MemoryStore(Path(folder, "s.db"), embedder="hashing") as store:
+        store.remember("The ferry leaves at noon. Its token is " "ghp" "_0123456789abcdefghijABCDEFGHIJ012345")
         store.recall("ferry")
+        LessonBook(store=store).learn("Ask first", "The ferry may be full", tags=["ferry"])
+    gc.freeze()  # the collector of a copy would write to every page that it shares
 
 
 def serve(listener: socket.socket, lifeline: socket.socket) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from nacre import Memory, MemoryStore
 from nacre.cli.commands import edit
 from nacre.cli.lookup import find_by_id
+from tests import forked
 from tests.command_line import CommandLine
 
 
@@ -199,15 +199,15 @@ def other_terminal(folder: Path, *words: str, then: str = "") -> str:
     editor = folder / "editor.py"
     editor.write_text(
         "import subprocess, sys\n"
-        f"subprocess.run([sys.executable, '-m', 'nacre', *{words!r}], check=True)\n"
+        f"subprocess.run({forked.launcher(words)!r}, check=True)\n"
         f"open(sys.argv[1], 'w').write({then!r})\n"
     )
     return f"{sys.executable} {editor}"
 
 
 def test_tags_of_two_terminals_are_both_kept(filled: CommandLine) -> None:
-    def add(name: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen([sys.executable, "-m", "nacre", "edit", "one", "--add-tag", name])
+    def add(name: str) -> forked.Forked:
+        return forked.start(["edit", "one", "--add-tag", name], streams=(0, 1, 2))
 
     names = [f"tag{number}" for number in range(4)]
     assert [process.wait(120) for process in list(map(add, names))] == [0] * 4

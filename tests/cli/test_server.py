@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.command_line import CommandLine
 from tests.mcp.agents import environment
 from tests.server.running import PATIENCE, Caller
@@ -66,9 +66,10 @@ def test_what_is_mistyped_is_refused(nacre: CommandLine) -> None:
 def test_the_page_opens_the_space_that_commands_use_in_this_folder(tmp_path: Path) -> None:
     env = {**os.environ, **environment(tmp_path)}
     del env["NACRE_SPACE"]
-    nacre = [sys.executable, "-m", "nacre", "--store", str(tmp_path / "store.db")]
-    subprocess.run([*nacre, "remember", "The pier closes at dusk"], env=env, cwd=tmp_path, check=True, timeout=PATIENCE)
-    page = subprocess.Popen([*nacre, "web", "--no-open"], env=env, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    store = ("--store", str(tmp_path / "store.db"))
+    assert forked.run([*store, "remember", "The pier closes at dusk"], env=env, cwd=tmp_path).returncode == 0
+    web = forked.launcher([*store, "web", "--no-open"])
+    page = subprocess.Popen(web, env=env, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
     try:
         assert page.stdout is not None
         url, _, code = page.stdout.readline().strip().partition("/#login=")

@@ -53,12 +53,12 @@ def test_a_hook_imports_neither_click_nor_the_commands(tmp_path: Path) -> None:
     ("words", "variable", "threads", "spares"),
     [
         (["recall", "--help"], "", "1", True),
-        (["--space", "a", "remember", "--help"], "", "1", True),
+        pytest.param(["--space", "a", "remember", "--help"], "", "1", True, marks=pytest.mark.slow),
         (["recall", "--help"], "3", "3", True),
-        (["--space=list", "show", "--help"], "", "1", True),
-        (["reflect", "--help"], "", "", False),
+        pytest.param(["--space=list", "show", "--help"], "", "1", True, marks=pytest.mark.slow),
+        pytest.param(["reflect", "--help"], "", "", False, marks=pytest.mark.slow),
         (["--space", "list", "stats", "--help"], "", "", False),
-        (["bench", "recall", "--help"], "", "", False),
+        pytest.param(["bench", "recall", "--help"], "", "", False, marks=pytest.mark.slow),
     ],
 )
 def test_a_quick_command_starts_no_threads_of_numpy_and_looks_for_no_garbage(

@@ -46,7 +46,7 @@ def by_role(place: Path) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def served(place: Path, by_role: dict[str, str]) -> Iterator[Served]:
     assert by_role  # are made before it starts
-    with serving(place / "s.db", place, new_interpreter=True) as running:
+    with serving(place / "s.db", place) as running:
         yield running
 
 

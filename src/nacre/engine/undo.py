@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from heapq import merge
 from itertools import islice
@@ -182,7 +182,8 @@ class LongUndo:
         except BaseException:
             if self.upto is not None and not self.takes_back:
                 batch = self.operation.batch
-                LongUndo(self.space, engine.operation(UNDO, f"{batch}: {UNFINISHED}"), batch).write(engine)
+                with suppress(OperationNotFound):  # an agent cannot see what it wrote; its next undo finishes this one
+                    LongUndo(self.space, engine.operation(UNDO, f"{batch}: {UNFINISHED}"), batch).write(engine)
             raise
         return self.written
 

@@ -151,7 +151,7 @@ def test_cancelling_stores_nothing(book: CommandLine) -> None:
     assert list(lessons(book)) == ["Boards move slowly"]
 
 
-@pytest.mark.parametrize("at", range(len(asked()) + 1))
+@pytest.mark.parametrize("at", [0, *(pytest.param(at, marks=pytest.mark.slow) for at in range(1, len(asked()))), 7])
 def test_ctrl_c_at_any_question_stores_nothing_and_says_so(book: CommandLine, at: int) -> None:
     answers = (*asked(), (KEYS, ""))
     seen, code = add(*answers[:at], (answers[at][0], CTRL_C))

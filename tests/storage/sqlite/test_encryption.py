@@ -152,7 +152,10 @@ def test_another_file_is_no_store_whatever_the_key(tmp_path: Path, content: byte
 
 @pytest.mark.parametrize(
     ("missing", "key", "other"),
-    [(4096, "a pear in the snow", "a plum in the snow"), (9000, "5a" * 32, "5b" * 32)],
+    [
+        (4096, "a pear in the snow", "a plum in the snow"),
+        pytest.param(9000, "5a" * 32, "5b" * 32, marks=pytest.mark.slow),
+    ],
     ids=["passphrase", "raw"],
 )
 def test_a_file_that_was_cut_short_is_damaged_and_its_texts_are_salvaged_with_its_key(

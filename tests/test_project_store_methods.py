@@ -17,7 +17,8 @@ from nacre.settings import Settings, SpaceChoice
 # Searches, lists and history, which look into both spaces.
 BOTH = {
     "as_actor", "close", "count", "decide", "diff", "entities", "get_many", "iterate_journal", "journal",
-    "list_recent", "memories_about", "recall", "review", "subgraph", "tally", "touch", "undo", "vectors",
+    "list_recent", "memories_about", "note_conflicts", "recall", "review", "subgraph", "tally", "touch", "undo",
+    "vectors",
 }  # fmt: skip
 # What names a memory or an operation, which is found in either space.
 BY_ID = {
@@ -28,7 +29,7 @@ BY_ID = {
 # What writes to its own space, or is about it alone.
 OWN_SPACE = {
     "acting_as", "as_user", "catch_up", "changes", "compact", "copy_space", "delete_space", "draft", "edges",
-    "editing", "entity_suggestions", "in_space", "iterate", "merge_entities", "note_conflicts", "operations",
+    "editing", "entity_suggestions", "in_space", "iterate", "merge_entities", "operations",
     "prune_links", "reading", "reindex", "remember_many", "rename_space", "resolve_entity", "stats", "timeline",
     "unalias", "weak_links", "write",
 }  # fmt: skip
@@ -76,6 +77,17 @@ def test_yesterday_is_that_of_now_where_the_day_of_today_is_asked_for(store: Pro
     for as_of in (None, day(now)):
         hits = store.recall("What did I water yesterday?", as_of=as_of, min_relevance=0.0)
         assert [hit.memory.id for hit in hits] == [right.id, wrong.id]
+
+
+def test_conflicts_are_noted_in_the_space_in_which_they_were_found(store: ProjectStore) -> None:
+    matches = []
+    for each in (beside(store), store):
+        port, _ = (each.remember(f"The port is {number}", on_conflict="ignore") for number in (80, 90))
+        matches += store.find_conflicts(port.id)
+    assert {match.a.space for match in matches} == {"personal", "shop"}
+    assert store.note_conflicts(matches, why="scan") == 2
+    assert [len(each.review(kinds="conflict")) for each in (beside(store), store._alone())] == [1, 1]
+    assert store.note_conflicts(matches) == 0 and store.note_conflicts([]) == 0
 
 
 def test_an_operation_is_found_in_either_space(store: ProjectStore) -> None:

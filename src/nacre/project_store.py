@@ -16,6 +16,7 @@ from nacre.engine.undo import last_batches
 from nacre.errors import AccessDenied, AmbiguousId, InvalidInput, MemoryNotFound, UndoRefused
 from nacre.memory_store import MemoryStore, used_hits
 from nacre.model import (
+    Conflict,
     Difference,
     ExpandSpec,
     Filter,
@@ -432,6 +433,16 @@ class ProjectStore(MemoryStore):
         own = super().review(kinds=kinds, stale_days=stale_days, limit=read)
         others = self.beside.review(kinds=kinds, stale_days=stale_days, limit=read)
         return list({item.id: item for item in (*own, *others)}.values())[offset:read]
+
+    def note_conflicts(self, conflicts: Iterable[Conflict], *, why: str = "") -> int:
+        """Each in the space of its memories, since those of a memory are found in either."""
+        if self.beside is None:
+            return super().note_conflicts(conflicts, why=why)
+        every = list(conflicts)
+        there = [each for each in every if each.a.space == self.beside.space]
+        own = [each for each in every if each.a.space != self.beside.space]
+        noted = self.beside.note_conflicts(there, why=why) if there else 0
+        return noted + (super().note_conflicts(own, why=why) if own else 0)
 
     def decide(self, item: ReviewItem | str, decision: str, **options: Any) -> bool:
         if self.beside is None:

@@ -123,6 +123,26 @@ def test_turns_go_on_counting_after_a_memory_that_is_no_turn(store: MemoryStore)
     assert [turn.position for turn in added] == [2]
 
 
+def test_turns_follow_the_last_one_also_after_the_clock_was_set_back() -> None:
+    now = 1_700_000_000.0
+    store = MemoryStore(":memory:", embedder="hashing", clock=lambda: now)
+    records.add_turns(store, "s", [{"text": "one"}, {"text": "two"}])
+    for texts in (["three", "four"], ["five", "six"]):
+        now -= 50.0
+        records.add_turns(store, "s", [{"text": text} for text in texts])
+    turns = store.list_recent(order="oldest", session="s")
+    assert [(turn.text, turn.position) for turn in turns] == [
+        ("one", 0), ("two", 1), ("three", 2), ("four", 3), ("five", 4), ("six", 5),
+    ]  # fmt: skip
+    assert [turn.happened_at for turn in turns[2:]] == [now + 50.0] * 2 + [now] * 2
+
+
+def test_turns_go_on_counting_after_one_that_was_superseded(store: MemoryStore) -> None:
+    turns = records.add_turns(store, "s", [{"text": "my port is 80"}, {"text": "my port is 90"}])
+    store.supersede(turns[1].id, store.remember("The port is 95", on_conflict="ignore").id)
+    assert [turn.position for turn in records.add_turns(store, "s", [{"text": "thanks"}])] == [2]
+
+
 def test_turns_added_by_threads_have_positions_of_their_own(store: MemoryStore) -> None:
     def add(number: int) -> None:
         records.add_turns(store, "s", [{"text": f"question {number}"}, {"text": f"answer {number}"}])

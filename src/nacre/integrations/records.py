@@ -111,11 +111,18 @@ def asks_for_nothing(query: str, k: int) -> bool:
 
 def add_turns(store: MemoryStore, session: str, turns: Sequence[Mapping[str, Any]]) -> list[Memory]:
     """Stores turns of a conversation after those that it has, in one operation; each has `text`, `role` and what else
-    `MemoryStore.remember` takes."""
+    `MemoryStore.remember` takes. The newest turn is the last one also where the clock was set back, which then only
+    tells when a turn happened."""
     with _placing:  # two threads do not take the same positions
-        last = store.list_recent(1, session=session, where=Filter.where(position__ge=0), include_archived=True)
+        where = Filter.where(position__ge=0)
+        last = store.list_recent(
+            1, session=session, where=where, include_archived=True, include_superseded=True, include_expired=True
+        )
         start = (last[0].position or 0) + 1 if last else 0
-        fields = {"type": "episodic", "session": session}
+        fields: dict[str, Any] = {"type": "episodic", "session": session}
+        now = store.now()
+        if last and now < last[0].created_at:
+            fields |= {"created_at": last[0].created_at, "occurred_at": now}
         return store.remember_many([{**fields, "position": start + at, **turn} for at, turn in enumerate(turns)])
 
 

@@ -13,7 +13,7 @@ from nacre.access.capabilities import AgentCapabilities, ScopeLevel
 from nacre.errors import InvalidInput, NacreError, UnknownName
 from nacre.model import Condition, Filter
 from nacre.settings import Settings
-from nacre.storage.sqlite.rows import Clause, State, said
+from nacre.storage.sqlite.rows import Clause, State, condition_sql
 from tests.samples import memory
 
 
@@ -122,7 +122,7 @@ def test_the_field_is_checked_once_more_before_it_becomes_sql() -> None:
     forged = Condition("type", "eq", "x")
     object.__setattr__(forged, "field", "type IS NOT NULL OR memory.type")
     with pytest.raises(InvalidInput):
-        said(State(1), forged, Clause(State(1)))
+        condition_sql(State(1), forged, Clause(State(1)))
 
 
 def test_a_session_only_agent_cannot_list_what_others_remember_by_a_forged_condition(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.model import Query
-from nacre.recall.gather import understand, voice
+from nacre.recall.gather import likely_roles, understand
 from nacre.recall.signals import FACTORS, LEAST_BEST_COSINE, closeness_alone, relative_to_best
 from nacre.recall.strategies import LEAST_SHOWN
 from tests.recall.factories import converse
@@ -107,7 +107,7 @@ def test_who_spoke_counts_only_for_turns(store: MemoryStore) -> None:
     ],
 )  # fmt: skip
 def test_the_asker_is_named_by_whole_words(question: str, by_user: bool) -> None:
-    assert (voice(question) == frozenset(("user",))) is by_user
+    assert (likely_roles(question) == frozenset(("user",))) is by_user
 
 
 def test_a_note_of_a_session_is_judged_as_a_note() -> None:

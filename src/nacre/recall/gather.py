@@ -70,7 +70,7 @@ class Question(NamedTuple):
     text: str
     terms: tuple[str, ...]
     where: Filter
-    voice: frozenset[str] = frozenset()
+    likely_roles: frozenset[str] = frozenset()  # of those whose turns are likely to answer
     windows: tuple[Window, ...] = ()  # past times that it names
     future_windows: tuple[Window, ...] = ()  # times from now on
     recurring_windows: tuple[Window, ...] = ()  # present and coming times, on which «every Thursday» may fall
@@ -90,16 +90,17 @@ class Question(NamedTuple):
         forms = (*self.terms, *(form for some in self.spellings.values() for form in some))
         return frozenset(stem for form in forms for stem in form.split())
 
-    def speaker_stems(self, roles: frozenset[str]) -> frozenset[str]:
-        """The stems of all speakers' names."""
-        return frozenset(stem(word) for role in roles - GENERIC_ROLES for word in words(role))
-
     def speakers(self, roles: frozenset[str]) -> frozenset[str]:
         """The speaker that the question names, if it names exactly one."""
         mentioned = {
             role for role in roles - GENERIC_ROLES if role and stem(words(role)[0] if words(role) else "") in self.terms
         }
         return frozenset(mentioned) if len(mentioned) == 1 else frozenset()
+
+
+def speaker_stems(roles: frozenset[str]) -> frozenset[str]:
+    """The stems of all speakers' names."""
+    return frozenset(stem(word) for role in roles - GENERIC_ROLES for word in words(role))
 
 
 def asks_by_time_alone(question: Question) -> bool:
@@ -134,7 +135,7 @@ def understand(query: Query) -> Question:
         text=text,
         terms=terms,
         where=with_contexts(query),
-        voice=voice(text),
+        likely_roles=likely_roles(text),
         # "What should I cook tonight?" does not ask for a memory that was written tonight.
         windows=tuple(
             window
@@ -224,7 +225,7 @@ def phrases(text: str) -> list[str]:
     return list(dict.fromkeys(phrase for phrase in quoted if " " in phrase))
 
 
-def voice(text: str) -> frozenset[str]:
+def likely_roles(text: str) -> frozenset[str]:
     """Whose turns are likely to answer in a chat with an assistant: the user's or the assistant's."""
     used = set(words(text))
     if used & SECOND_PERSON and {stem(word) for word in used} & SAID_BY_ASSISTANT:

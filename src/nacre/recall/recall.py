@@ -15,7 +15,7 @@ from nacre.model.memory import SUSPICION
 from nacre.model.recollection import RECENCY_BASES, STRONG, effective_from, with_conflicts
 from nacre.models.calibration import Closeness, Floor, Reading, calibration_of, floor_of, weighed_together
 from nacre.protocols import AnswerModel, Data, Embedder, Reader, Reranker
-from nacre.recall.gather import Question, asks_by_time_alone, understand
+from nacre.recall.gather import Question, asks_by_time_alone, speaker_stems, understand
 from nacre.recall.sessions import ScoredSession, rank_sessions
 from nacre.recall.signals import (
     adjust,
@@ -461,7 +461,7 @@ def most_relevant(hits: Sequence[Judged]) -> Judged:
 def names_only_time(question: Question, hits: Sequence[Hit]) -> bool:
     """Whether it names a time and nothing else ("What did I do yesterday?") but a speaker ("Where was Ann on 12
     July?")."""
-    speakers = question.speaker_stems(frozenset(hit.memory.role for hit in hits))
+    speakers = speaker_stems(frozenset(hit.memory.role for hit in hits))
     return bool(question.windows or question.future_windows) and speakers.issuperset(question.terms)
 
 

@@ -69,7 +69,7 @@ def score_sessions(candidates: PlacedCandidates, question: Question) -> list[Sco
 
 
 def session_signals(candidates: PlacedCandidates, question: Question) -> dict[str, Vectors]:
-    by_voice = said_by(candidates, question.voice)
+    by_voice = said_by(candidates, question.likely_roles)
     by_voice = by_voice if by_voice.any() else np.ones_like(by_voice)
     meaning = np.maximum(candidates.cosines, 0)
     return {

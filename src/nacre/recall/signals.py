@@ -14,7 +14,7 @@ from nacre.model.instants import DAY, FIRST, LAST
 from nacre.model.memory import is_place_of_turn
 from nacre.models.calibration import Closeness
 from nacre.protocols import Vectors
-from nacre.recall.gather import REACH, PlacedCandidates, Question
+from nacre.recall.gather import REACH, PlacedCandidates, Question, speaker_stems
 from nacre.storage.candidates import MOST_TERMS
 from nacre.text.dates import Window, named_times, when_weight
 from nacre.text.recurrences import PERHAPS_THEN, recurrence_weight
@@ -61,9 +61,9 @@ def signals(candidates: PlacedCandidates, question: Question) -> dict[str, Vecto
         "meaning": meaning,
         "words": words,
         "words nearby": turn * nearby,
-        "coverage nearby": known * coverage(best_within(shares, candidates, REACH), candidates, question, roles),
+        "coverage nearby": known * coverage(best_within(shares, candidates, REACH), candidates, roles),
         "speaker": turn * said_by(candidates, question.speakers(roles)),
-        "voice": turn * said_by(candidates, question.voice),
+        "voice": turn * said_by(candidates, question.likely_roles),
         "reply": turn * said_by(candidates, GENERIC_ROLES) * shifted(meaning, candidates.after),
         "conversation": turn * best_of_session(np.asarray(mixed), candidates),
     }
@@ -126,10 +126,10 @@ def best_within(shares: Vectors, candidates: PlacedCandidates, reach: int) -> Ve
     return best
 
 
-def coverage(shares: Vectors, candidates: PlacedCandidates, question: Question, roles: frozenset[str]) -> Vectors:
+def coverage(shares: Vectors, candidates: PlacedCandidates, roles: frozenset[str]) -> Vectors:
     """The share of the question's terms that is present; rare terms count more, the names of speakers (among the
     `roles`) do not count."""
-    names = question.speaker_stems(roles)
+    names = speaker_stems(roles)
     worth = np.array(
         [0 if term in names else rarity for term, rarity in zip(candidates.terms, candidates.rarity, strict=True)]
     )

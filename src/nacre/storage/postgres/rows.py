@@ -85,26 +85,26 @@ def clause(space: str, where: Filter, prefix: str = "p") -> Clause:
     """The values `space` (its number) and `seq` are given with the query."""
     made = Clause(space, [of_state("version")], prefix=prefix)
     for condition in where.conditions:
-        (made.lists if condition.field in LIST_FIELDS else made.parts).append(said(condition, made))
+        (made.lists if condition.field in LIST_FIELDS else made.parts).append(condition_sql(condition, made))
     return made
 
 
-def said(condition: Condition, made: Clause) -> str:
+def condition_sql(condition: Condition, made: Clause) -> str:
     name, op = condition.field, condition.op
     check_field(name)  # again, at the last place before it is part of a statement
     wanted = condition.value if isinstance(condition.value, tuple) else (condition.value,)
     if name in LIST_FIELDS:
-        return said_of_list(name, op, wanted, made)
+        return list_condition_sql(name, op, wanted, made)
     if name.startswith("metadata."):
-        return said_of_metadata(name, op, wanted, made)
+        return metadata_condition_sql(name, op, wanted, made)
     column = column_of(name, made)
     if op == "unset":
         unset = f"{column} = ''" if name in TEXT_FIELDS else f"{column} IS NULL"
         return unset if condition.value else f"NOT ({unset})"
     if op in ("eq", "in", "ne", "not_in"):
-        return negated_if(op in ("ne", "not_in"), said_membership(name, column, wanted, made))
+        return negated_if(op in ("ne", "not_in"), membership_sql(name, column, wanted, made))
     if op == "under":
-        return said_dotted(column, op, wanted, made)
+        return dotted_sql(column, op, wanted, made)
     if op == "contains":
         return f"strpos({column}, {made.bind(wanted[0], 'text')}) > 0"
     value = made.bind(wanted[0], "text") if name in TEXT_FIELDS else number(name, wanted[0], made)
@@ -120,7 +120,7 @@ def column_of(name: str, made: Clause) -> str:
     return f"{table}.{name}"
 
 
-def said_membership(name: str, column: str, wanted: Sequence[Scalar], made: Clause) -> str:
+def membership_sql(name: str, column: str, wanted: Sequence[Scalar], made: Clause) -> str:
     """Whether the column has one of the values. Those of another kind equal no value of it, as in Python."""
     parts = [f"{column} IS NULL"] if None in wanted else []
     if name in TEXT_FIELDS:
@@ -154,7 +154,7 @@ def negated_if(negated: bool, condition: str) -> str:
     return f"NOT coalesce({condition}, false)" if negated else condition
 
 
-def said_of_metadata(name: str, op: str, wanted: Sequence[Scalar], made: Clause) -> str:
+def metadata_condition_sql(name: str, op: str, wanted: Sequence[Scalar], made: Clause) -> str:
     """Texts and numbers are compared with their like alone; true is 1, and what is neither is unset."""
     value = f"(version.lists::json #> '{{metadata,{name.removeprefix('metadata.')}}}')"
     as_text = f"(CASE json_typeof({value}) WHEN 'string' THEN {value} #>> '{{}}' END)"
@@ -175,7 +175,7 @@ def said_of_metadata(name: str, op: str, wanted: Sequence[Scalar], made: Clause)
     return negated_if(op in ("ne", "not_in"), f"({' OR '.join(parts)})" if parts else "false")
 
 
-def said_of_list(name: str, op: str, wanted: Sequence[Scalar], made: Clause) -> str:
+def list_condition_sql(name: str, op: str, wanted: Sequence[Scalar], made: Clause) -> str:
     table, column = (
         ("link", "target" if name == "links.to" else "rel") if name.startswith("links.") else ("label", "name")
     )
@@ -189,11 +189,11 @@ def said_of_list(name: str, op: str, wanted: Sequence[Scalar], made: Clause) -> 
             return "false"  # no list holds a number
         each = (f"version.key IN (SELECT {table}.key {rows} AND {column} = {made.bind(t, 'text')})" for t in texts)
         return " AND ".join(each) or "true"
-    part = said_dotted(column, op, texts, made) if op in DOTTED else f"{column} = ANY({made.bind(texts, 'text[]')})"
+    part = dotted_sql(column, op, texts, made) if op in DOTTED else f"{column} = ANY({made.bind(texts, 'text[]')})"
     return f"version.key {'NOT ' if op == 'none' else ''}IN (SELECT {table}.key {rows} AND {part})"
 
 
-def said_dotted(column: str, op: str, names: Sequence[Scalar], made: Clause) -> str:
+def dotted_sql(column: str, op: str, names: Sequence[Scalar], made: Clause) -> str:
     """Each of the names and all below it; with "along" also all above it."""
     texts = [name for name in names if isinstance(name, str)]
     higher = sorted(map(str, above(texts))) if op == "along" else []

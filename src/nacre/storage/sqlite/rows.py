@@ -365,11 +365,11 @@ class Clause:
 WANTED = "first.row = wanted.value"
 
 
-def clause(state: State, where: Filter, *, by: str = "", led: bool = False) -> Clause:
+def clause(state: State, where: Filter, *, by: str = "", by_anchor: bool = False) -> Clause:
     """`by` is the condition that the versions are found by; else those of the space are walked in some order: that of a
-    partial index where `led`, or a time of such an index is asked for."""
+    partial index where `by_anchor`, or a time of such an index is asked for."""
     timed = not by and any(condition.field in LEADING_TIMES for condition in where.conditions)
-    base = "first" if by.startswith("first.") else "lead" if led or timed or by.startswith("lead.") else "version"
+    base = "first" if by.startswith("first.") else "lead" if by_anchor or timed or by.startswith("lead.") else "version"
     made = Clause(state, [by] if by else [], base=base)
     # The plus keeps the planner from the indexes that begin with the space.
     made.parts += ["+version.space = ?" if by else f"{base}.space = ?", state.of("version")]
@@ -377,13 +377,15 @@ def clause(state: State, where: Filter, *, by: str = "", led: bool = False) -> C
     if made.base == "lead":
         made.parts.append(IS_LEAD)
     for condition in where.conditions:
-        part, values = said(state, condition, made)
+        part, values = condition_sql(state, condition, made)
         made.parts.append(part)
         made.values += values
     return made
 
 
-def narrowed(connection: apsw.Connection, state: State, where: Filter, *, by: str = "", led: bool = False) -> Clause:
+def narrowed(
+    connection: apsw.Connection, state: State, where: Filter, *, by: str = "", by_anchor: bool = False
+) -> Clause:
     """As `clause`, but by the narrowest condition that an index answers, where that is worth it."""
     best: tuple[int, str, list[SQLValue]] | None = None
     for condition in where.conditions:
@@ -395,7 +397,7 @@ def narrowed(connection: apsw.Connection, state: State, where: Filter, *, by: st
             if count < limit:
                 best = (count, sql, values)
     if best is None:
-        return clause(state, where, by=by, led=led)
+        return clause(state, where, by=by, by_anchor=by_anchor)
     made = clause(state, where, by=f"version.key IN ({best[1]})")
     made.values = [*best[2], *made.values]
     made.narrow = True
@@ -432,7 +434,7 @@ def leading(state: State, condition: Condition) -> tuple[str, list[SQLValue]] | 
             [state.space, wanted[0]],
         )
     if name in ("type", "status") and op in ("eq", "in") and all(isinstance(each, str) and each for each in wanted):
-        part, values = said_among(name, wanted)
+        part, values = among_sql(name, wanted)
         return f"SELECT key FROM version WHERE space = ? AND {part} AND {ANCHORED}", [state.space, *values]
     if op != "eq" or not isinstance(condition.value, str) or not condition.value:
         return None
@@ -457,7 +459,7 @@ RANGED = {
 def leading_names(state: State, name: str, op: str, wanted: list[SQLValue]) -> tuple[str, list[SQLValue]]:
     table, column = table_of_list(name)
     part, values = (
-        said_dotted(column, op, wanted) if op in DOTTED else said_among(column, wanted[: None if op == "any" else 1])
+        dotted_sql(column, op, wanted) if op in DOTTED else among_sql(column, wanted[: None if op == "any" else 1])
     )
     field = f" AND {table}.field = ?" if table == "label" else ""
     sql = f"SELECT {table}.key FROM {table} WHERE {table}.space = ?{field} AND {state.of(table)} AND {part}"
@@ -471,15 +473,15 @@ def table_of_list(name: str) -> tuple[str, str]:
     return "label", "label.name"
 
 
-def said(state: State, condition: Condition, made: Clause) -> tuple[str, list[SQLValue]]:
+def condition_sql(state: State, condition: Condition, made: Clause) -> tuple[str, list[SQLValue]]:
     check_field(condition.field)  # again, at the last place before it is part of a statement
     if condition.field in LIST_FIELDS:
-        return said_of_list(state, condition.field, condition.op, sql_values(condition.value))
+        return list_condition_sql(state, condition.field, condition.op, sql_values(condition.value))
     column = column_of(condition.field, made)
     if condition.op in ("in", "not_in"):
-        return said_membership(column, condition.op, sql_values(condition.value))
+        return membership_sql(column, condition.op, sql_values(condition.value))
     if condition.op == "under":
-        return said_dotted(column, "under", sql_values(condition.value))
+        return dotted_sql(column, "under", sql_values(condition.value))
     if condition.op == "unset":
         unset = f"({column} IS NULL OR {column} = '')"
         return (unset if condition.value else f"NOT {unset}"), []
@@ -513,21 +515,21 @@ def column_of(name: str, made: Clause) -> str:
     return f"(CASE WHEN {plain_kind} THEN json_extract(version.lists, {path}) END)"
 
 
-def said_membership(column: str, op: str, wanted: list[SQLValue]) -> tuple[str, list[SQLValue]]:
-    part, values = said_among(column, [value for value in wanted if value is not None])
+def membership_sql(column: str, op: str, wanted: list[SQLValue]) -> tuple[str, list[SQLValue]]:
+    part, values = among_sql(column, [value for value in wanted if value is not None])
     inside = f"({column} IS NOT NULL AND {part})"
     if None in wanted:
         inside = f"({inside} OR {column} IS NULL)"
     return (inside if op == "in" else f"NOT {inside}"), values
 
 
-def said_among(column: str, wanted: Sequence[SQLValue]) -> tuple[str, list[SQLValue]]:
+def among_sql(column: str, wanted: Sequence[SQLValue]) -> tuple[str, list[SQLValue]]:
     if len(wanted) > MANY:
         return f"{column} {AMONG}", [as_list(wanted)]
     return f"{column} IN ({', '.join('?' for _ in wanted)})", list(wanted)
 
 
-def said_of_list(state: State, name: str, op: str, wanted: list[SQLValue]) -> tuple[str, list[SQLValue]]:
+def list_condition_sql(state: State, name: str, op: str, wanted: list[SQLValue]) -> tuple[str, list[SQLValue]]:
     table, column = table_of_list(name)
     # The plus keeps the planner to the index by key: the others would be searched anew for each version.
     rows, column = f"FROM link WHERE link.key = version.key AND {state.of('link')}", f"+{column}"
@@ -535,7 +537,7 @@ def said_of_list(state: State, name: str, op: str, wanted: list[SQLValue]) -> tu
         rows, column = f"FROM {listed(name)} WHERE 1", "listed.value"
     if op == "unset":
         return f"{'NOT ' if wanted[0] else ''}EXISTS (SELECT 1 {rows})", []
-    part, values = said_dotted(column, op, wanted) if op in DOTTED else said_among(column, wanted)
+    part, values = dotted_sql(column, op, wanted) if op in DOTTED else among_sql(column, wanted)
     if op == "all":
         return f"(SELECT count(DISTINCT {column}) {rows} AND {part}) = {len(set(wanted))}", values
     return f"{'NOT ' if op == 'none' else ''}EXISTS (SELECT 1 {rows} AND {part})", values
@@ -546,10 +548,10 @@ def listed(name: str) -> str:
     return f"json_each(version.lists, '$.{name}') AS listed"
 
 
-def said_dotted(column: str, op: str, names: list[SQLValue]) -> tuple[str, list[SQLValue]]:
+def dotted_sql(column: str, op: str, names: list[SQLValue]) -> tuple[str, list[SQLValue]]:
     """Each of the names and all below it; with "along" also all above it."""
     higher = sorted(map(str, above(names))) if op == "along" else []  # type: ignore[arg-type]
-    exact, values = said_among(column, [*names, *higher])
+    exact, values = among_sql(column, [*names, *higher])
     if len(names) > MANY:
         below = (
             f"EXISTS (SELECT 1 FROM json_each(?) AS wanted WHERE {column} >= wanted.value || '.'"

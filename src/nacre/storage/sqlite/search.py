@@ -390,7 +390,7 @@ class SQLiteIndex(WordIndex):
     def around(self, spots: Sequence[tuple[str, int]], reach: int, where: Filter, known: Keys) -> list[Place]:
         if not spots:
             return []
-        made = clause(self._state, where, led=True)
+        made = clause(self._state, where, by_anchor=True)
         asked = [(session, position - reach, position + reach) for session, position in spots]
         vectors, joined = self._beside
         rows = fetch(

@@ -169,7 +169,7 @@ class SQLiteReader:
         after = read_cursor(cursor, order)
         with self._reading(space) as (connection, state):
             by_use, led = (BY_USE, False) if order == "accessed" else ("", order != "updated")
-            made = narrowed(connection, state, where, by=by_use, led=led)
+            made = narrowed(connection, state, where, by=by_use, by_anchor=led)
             columns = [f"{'memory' if by_use else made.base}.{name}" for name in (*ORDERS[order], "key")]
             joined = made.joined("memory", "content")
             if made.parts[0] == BY_USE:  # the walk begins at the memories, which are in the order of their use
@@ -217,7 +217,7 @@ class SQLiteReader:
     ) -> list[tuple[Any, ...]]:
         columns = ", ".join(f"{tables.table_of(name)}.{name}" for name in fields)
         with self._reading(space) as (connection, state):
-            made = narrowed(connection, state, where, led=True)
+            made = narrowed(connection, state, where, by_anchor=True)
             place = f"{made.base}.created_at, {made.base}.key"
             result = fetch(
                 connection,
@@ -640,7 +640,7 @@ def counted_tally(connection: apsw.Connection, state: State, field: str, where: 
 
 def expiring(connection: apsw.Connection, state: State, field: str, where: Filter) -> Iterable[str]:
     """The values of the memories that have a time of expiry; these are few."""
-    made = rows.clause(state, where, led=True)
+    made = rows.clause(state, where, by_anchor=True)
     names = f" CROSS JOIN {rows.listed(field)}" if field in LISTS else ""
     result = connection.execute(
         f"SELECT {'DISTINCT' if names else ''} version.row, {TALLIED_COLUMNS[field]} FROM {made.joined()}{names}"

@@ -193,6 +193,7 @@ def story(store: MemoryStore) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "suggestions", lambda: store.entity_suggestions(2, offset=1)
     yield "decide", lambda: store.decide(store.review(kinds="conflict")[0], "keep_both")
     yield "decide none", lambda: store.decide("nobody", "trash")
+    yield "decide early", lambda: store.decide(store.review(kinds="stale", stale_days=0.0)[0], "validate")
     yield "entities", lambda: (store.entities(), store.entity_suggestions(), store.resolve_entity("inis"))
     yield "merge names", lambda: (store.merge_entities("Inis", "Inis Island"), store.unalias("Inis Island"))
     yield "about", lambda: store.memories_about("Inis")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nacre import MemoryStore
 from nacre.errors import InvalidInput, MemoryNotFound, VersionMismatch
+from nacre.model import Listing
 from nacre.model.instants import DAY, day
 from nacre.project_store import ProjectStore
 from nacre.settings import Settings, SpaceChoice
@@ -88,6 +90,37 @@ def test_conflicts_are_noted_in_the_space_in_which_they_were_found(store: Projec
     assert store.note_conflicts(matches, why="scan") == 2
     assert [len(each.review(kinds="conflict")) for each in (beside(store), store._alone())] == [1, 1]
     assert store.note_conflicts(matches) == 0 and store.note_conflicts([]) == 0
+
+
+@pytest.mark.parametrize(
+    "removed", [(), ("own3",), ("own0", "own1", "own2", "own3"), tuple(f"own{at}" for at in range(6))]
+)
+@pytest.mark.parametrize("stored", [0, 1, 9])
+def test_a_walk_meets_each_memory_once_while_others_write_between_its_readings(
+    store: ProjectStore, monkeypatch: pytest.MonkeyPatch, removed: tuple[str, ...], stored: int
+) -> None:
+    own, readings = store.in_space("shop"), 0
+    for at in range(6):
+        own.remember(f"own {at}", id=f"own{at}", created_at=1000.0 + 10 * at, on_conflict="ignore")
+        beside(store).remember(f"mine {at}", id=f"mine{at}", created_at=1005.0 + 10 * at, on_conflict="ignore")
+    read = MemoryStore.list_recent
+
+    def reading(self: MemoryStore, *arguments: Any, **options: Any) -> Listing:
+        nonlocal readings
+        listing = read(self, *arguments, **options)
+        readings += 1
+        if readings == 2:
+            own.forget(*removed)
+            own.remember_many([{"text": f"new {at}", "id": f"new{at}"} for at in range(stored)])
+        return listing
+
+    monkeypatch.setattr(MemoryStore, "list_recent", reading)
+    met, cursor = list[str](), ""
+    while cursor or not met:
+        listing = store.list_recent(4, cursor=cursor)
+        met, cursor = [*met, *(memory.id for memory in listing)], listing.cursor
+    lasting = {f"{name}{at}" for name in ("own", "mine") for at in range(6)} - {*removed}
+    assert len(met) == len(set(met)) and lasting <= set(met)
 
 
 def test_an_operation_is_found_in_either_space(store: ProjectStore) -> None:

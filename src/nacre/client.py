@@ -33,6 +33,7 @@ from nacre.memory_store import MemoryStore
 from nacre.model import Hit, JournalEntry, Listing, Memory
 from nacre.model.instants import Instant
 from nacre.model.journal import renamed_to
+from nacre.model.review import ReviewItem
 from nacre.model.validate import (
     CHECKS,
     TIME_FIELDS,
@@ -591,7 +592,7 @@ def values_to_send(name: str, bound: BoundArguments) -> dict[str, Any]:
         else:
             values[each.name] = list(value) if isinstance(value, Iterator | tuple) else value
     if name == "decide" and not isinstance(values["item"], str):
-        values["item"] = values["item"].id
+        values = named_item(values.pop("item")) | values
     if name == "remember_many":
         refuse_single(values["items"])
         values["items"] = [each if isinstance(each, str) else checked_fields(each) for each in values["items"]]
@@ -600,6 +601,12 @@ def values_to_send(name: str, bound: BoundArguments) -> dict[str, Any]:
     if "limit" in values:
         check_page(values["limit"], values.get("offset", 0))
     return values
+
+
+def named_item(item: ReviewItem) -> dict[str, Any]:
+    """The item by its id; a stale one as stale as any, since the review that listed it may have asked for fewer days
+    than the server looks for."""
+    return {"item": item.id, **({"stale_days": 0.0} if item.kind == "stale" else {})}
 
 
 def checked_fields(fields: Mapping[str, object]) -> dict[str, object]:

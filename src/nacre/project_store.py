@@ -40,6 +40,7 @@ from nacre.storage.pages import ORDERS, RISING, check_page
 END = "."  # in a cursor: nothing is left in this space
 BETWEEN = "~"  # the cursors of two spaces
 NO_LIMIT = 2**53  # SQLite takes a limit of 64 bits, and JSON numbers are exact so far; no list is as long
+MOST_STORED = 1000  # memories, by others, while a list is read twice
 # How likely a memory outside of the time that the question names answers, compared with one in it.
 LEAST_TIME_FACTOR = 0.5
 
@@ -539,7 +540,21 @@ def in_order(lists: Iterable[Sequence[Memory]], order: Order) -> list[Memory]:
 
 
 def after(read: Callable[..., Listing], listing: Listing, taken: int, cursor: str, order: Order, scope: Scope) -> str:
-    """Where a list of one space goes on after the memories that were taken of it."""
+    """Where a list of one space goes on after the memories that were taken of it. A cursor is that of a list which ends
+    with the last of them; others may have stored or removed some before it since."""
     if taken == len(listing):
         return listing.cursor or END
-    return str(read(taken, order=order, cursor=cursor, **scope).cursor) if taken else cursor
+    left, wanted = [memory.id for memory in listing[:taken]], taken
+    while left:
+        again = read(wanted, order=order, cursor=cursor, **scope)
+        ids = [memory.id for memory in again]
+        if ids[-1:] == left[-1:]:
+            return again.cursor or END
+        if left[-1] in ids:
+            wanted = ids.index(left[-1]) + 1
+        elif again.cursor and wanted < taken + MOST_STORED:
+            wanted += taken
+        else:
+            left.pop()  # it is gone; the list goes on after the one before it
+            wanted = max(1, len(left))
+    return cursor

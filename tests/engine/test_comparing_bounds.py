@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from nacre import Memory, MemoryStore
 from nacre.conflicts.judge import THRESHOLD, PairJudge
 from nacre.model.review import Verdict
 from nacre.protocols import Vectors
-from tests.embedders import Moody
+from nacre.settings import Settings
+from tests.embedders import Moody, WordBag
 from tests.samples import memory
 
 NEW = "copper kettle whistles loudly"
@@ -154,3 +156,14 @@ def test_what_says_the_same_is_merged_from_nineteen_twentieths_on(cosine: float,
         assert store.count() == (1 if action == "merged" else 2)
         if action == "merged":
             assert kept.memory.importance == pytest.approx(0.55)
+
+
+def test_copies_are_alike_by_1_although_stored_vectors_are_rounded(tmp_path: Path) -> None:
+    texts = ("Use ruff for linting", "Anna moved to Rome", "The port is 80", "A door opens at noon")
+    rules = Settings(conflict_judge="rules")
+    with MemoryStore(tmp_path / "s.db", embedder=WordBag(), settings=rules, on_conflict="ignore") as store:
+        for text in texts:
+            for name in ("one", "other"):
+                store.remember(text, id=f"{text} {name}")
+        alike = [conflict.similarity for conflict in store.find_conflicts() if conflict.kind == "duplicate"]
+    assert len(alike) >= len(texts) and max(alike) <= 1.0

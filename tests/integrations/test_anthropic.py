@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from threading import Event, Lock
 from typing import Any
 
 import pytest
@@ -253,3 +254,39 @@ def test_nothing_is_moved_below_a_file(files: MemoryFiles) -> None:
     files.create("/memories/b", "b")
     with pytest.raises(Refused, match="is a file, not a directory"):
         files.rename("/memories/a", "/memories/b/c")
+
+
+class Announcing:
+    """A lock that says when somebody waits for it."""
+
+    def __init__(self, waiting: Event) -> None:
+        self.waiting, self.lock = waiting, Lock()
+
+    def __enter__(self) -> None:
+        if self.lock.locked():
+            self.waiting.set()
+        self.lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.lock.release()
+
+
+def test_of_a_rename_and_a_creation_at_once_one_gets_the_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = MemoryFiles(MemoryStore(":memory:", embedder="hashing"))
+    files.create("/memories/a.md", "moved")
+    write, settled, creations = MemoryStore.write, Event(), list[Future[str]]()
+    monkeypatch.setattr(files, "_lock", Announcing(settled))
+    with ThreadPoolExecutor(1) as pool:
+
+        def while_another_creates(self: MemoryStore, *arguments: Any, **options: Any) -> Any:
+            monkeypatch.setattr(MemoryStore, "write", write)
+            creations.append(pool.submit(files.create, "/memories/b.md", "created"))
+            creations[0].add_done_callback(lambda _: settled.set())
+            assert settled.wait(60)
+            return write(self, *arguments, **options)
+
+        monkeypatch.setattr(MemoryStore, "write", while_another_creates)
+        files.rename("/memories/a.md", "/memories/b.md")
+        with pytest.raises(Refused, match="already exists"):
+            creations[0].result()
+    assert [file.text for file in files.store.iterate(source="/memories/b.md")] == ["moved"]

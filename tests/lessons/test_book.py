@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from itertools import pairwise, product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from nacre import MemoryStore
+from nacre import Memory, MemoryStore
 from nacre.errors import EmbeddingMismatch, InvalidInput, LinkRefused, MemoryNotFound, SupersedeCycle, UnknownName
 from nacre.lessons import LessonBook
 from nacre.lessons.vocabulary import Key
 from nacre.settings import Settings
 from tests.embedders import WordBag
 from tests.lessons.factories import add_terms, learn, new_book
+from tests.samples import existing
 
 
 def test_everything_that_is_said_of_a_lesson_is_stored() -> None:
@@ -425,6 +427,22 @@ def test_a_contradiction_costs_the_other_a_level_of_confidence_once() -> None:
     assert book.get(second).data.confidence == "medium"  # type: ignore[union-attr]
     assert book.get(first).data.confidence == "high"  # type: ignore[union-attr]
     assert [each.relation for each in book.related(second).data] == ["contradicts"]
+
+
+def test_a_contradiction_that_another_links_at_the_same_time_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    book = new_book()
+    first, second = (book.learn(name, "text", confidence="high").data.id for name in ("One", "Two"))
+    write = MemoryStore.write
+
+    def overtaken(self: MemoryStore, *arguments: Any, **options: Any) -> list[Memory]:
+        monkeypatch.setattr(MemoryStore, "write", write)
+        assert book.link(first, second, "contradicts").data is True
+        return write(self, *arguments, **options)
+
+    monkeypatch.setattr(MemoryStore, "write", overtaken)
+    assert book.link(first, second, "contradicts").data is False
+    assert [link.to for link in existing(book.store, first).links] == [second]
+    assert book.get(second).data.confidence == "medium"  # type: ignore[union-attr]
 
 
 def test_the_lowest_confidence_stays_when_it_is_contradicted() -> None:

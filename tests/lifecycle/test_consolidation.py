@@ -210,14 +210,22 @@ def test_a_neutral_memory_is_promoted_once_it_has_been_used_enough(store: Memory
 
 
 def test_a_cluster_with_a_member_that_changed_or_left_is_untouched(store: MemoryStore, clock: Turned) -> None:
-    for name, angle in (("edited", 0), ("forgotten", 60), ("purged", 120), ("moved", 180), ("left", 240)):
+    for name, angle in (
+        ("edited", 0),
+        ("forgotten", 50),
+        ("purged", 100),
+        ("moved", 150),
+        ("begins", 200),
+        ("left", 250),
+    ):
         kept(store, name, angle, uses=10)
         kept(store, f"{name}2", angle, uses=9)
     consolidator = Consolidator(store)
     plan = consolidator.plan()
-    assert len(plan) == 5
+    assert len(plan) == 6
     clock.at += 60
     store.edit("edited2", text="other words @0")
+    store.edit("begins2", valid_from=clock() + DAY)
     store.forget("forgotten")
     store.purge("purged2")
     store.edit("moved", status="long_term")

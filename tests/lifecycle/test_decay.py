@@ -199,6 +199,28 @@ def test_what_was_used_changed_or_left_between_the_plan_and_the_act_stays(store:
     assert whole(store) == at_rest
 
 
+def test_what_somebody_links_to_while_the_plan_is_carried_out_stays(clock: Turned) -> None:
+    linking = False
+
+    def now() -> float:
+        nonlocal linking
+        if linking:  # while the changes are made, before they are written
+            linking = False
+            store.link("friend", "m", "needs")
+        return clock()
+
+    store = MemoryStore(":memory:", embedder="hashing", clock=now, on_conflict="ignore")
+    kept(store, "m")
+    kept(store, "gone")
+    kept(store, "friend", 0, importance=1.0)
+    engine = DecayEngine(store)
+    plan = engine.plan()
+    assert len(plan) == 2
+    linking = True
+    assert ids(engine.apply(plan)) == ["gone"]
+    assert existing(store, "m").status == "short_term"
+
+
 def test_pinned_in_the_very_moment_of_planning_stays_too(store: MemoryStore) -> None:
     kept(store, "m", created_at=NOW)
     engine = DecayEngine(store)

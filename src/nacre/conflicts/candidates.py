@@ -118,7 +118,8 @@ class Comparison:
         if len(near) < NEAREST or cosines[near[-1]] < DENSE_COSINE:
             worded = dict(zip(cosines, candidates.shares.sum(axis=0).tolist(), strict=True))
             framed = [id for id in sorted(worded, key=lambda id: -worded[id])[:NEAREST_BY_WORDS] if worded[id]]
-        return [(candidates.memories[id], cosines[id]) for id in dict.fromkeys([*near, *framed])]
+        # Stored vectors are rounded, so that the cosine of a copy may be 1.001.
+        return [(candidates.memories[id], min(1.0, cosines[id])) for id in dict.fromkeys([*near, *framed])]
 
 
 def can_be_version(newer: Memory, older: Memory) -> bool:

@@ -160,14 +160,15 @@ class MemoryFiles:
     def rename(self, old_path: str, new_path: str) -> str:
         """A folder with all its files, in one operation."""
         old, new = checked(old_path), checked(new_path)
-        moving = self._at_or_below(old)
-        if ROOT in (old, new) or new.startswith(f"{old}/"):
-            raise Refused(f"Cannot rename {old} to {new}; choose another name.")
-        if self._file(new) is not None or self._below(new):
-            raise Refused(f"The destination {new} already exists")
-        self._check_folders(new)
-        moved = {file.id: self.store.editing(source=new + file.source.removeprefix(old)) for file in moving}
-        self.store.write("edit", edits=moved)
+        with self._lock:  # what is called at the same time creates no file there, and moves none
+            moving = self._at_or_below(old)
+            if ROOT in (old, new) or new.startswith(f"{old}/"):
+                raise Refused(f"Cannot rename {old} to {new}; choose another name.")
+            if self._file(new) is not None or self._below(new):
+                raise Refused(f"The destination {new} already exists")
+            self._check_folders(new)
+            moved = {file.id: self.store.editing(source=new + file.source.removeprefix(old)) for file in moving}
+            self.store.write("edit", edits=moved)
         return f"Successfully renamed {old} to {new}"
 
     def clear(self) -> str:

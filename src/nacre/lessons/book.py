@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from nacre.engine import Engine
+from nacre.engine.engine import retry_while_changed
 from nacre.errors import InvalidInput, LinkRefused, MemoryNotFound, UnknownName
 from nacre.lessons.document import Out, Redaction, Source, export_document, format_of, read, warn_lost_links, write
 from nacre.lessons.import_plan import ImportReport, parse_document, plan_import
@@ -294,15 +295,23 @@ class LessonBook(StoreUser):
     def _contradict(self, source: str, target: str, why: str) -> Answer[bool]:
         if source == target:
             raise LinkRefused(f"{source} cannot be linked to itself; give another lesson.")
-        new = Link(target, CONTRADICTS)
-        if any((link.to, link.rel) == (target, CONTRADICTS) for link in self._memory(source).links):
+        changed = retry_while_changed(lambda: self._write_contradiction(source, target, why))
+        if changed is None:
             return Answer(False)
-        edits = {source: lambda memory: replace(memory, links=(*memory.links, new)), target: lower_confidence}
-        changed = {memory.id: memory for memory in self.store.write("contradict", edits=edits, why=why)}
         if target not in changed:
             return Answer(True)
         level = level_of(changed[target].confidence).name
         return Answer(True, (f"The confidence of {target} is now {level}, since another lesson contradicts it.",))
+
+    def _write_contradiction(self, source: str, target: str, why: str) -> dict[str, Memory] | None:
+        """What it changes, by id; None where the link is there already. Raises `VersionMismatch` where the source was
+        changed meanwhile, to which somebody may have added the link."""
+        memory, new = self._memory(source), Link(target, CONTRADICTS)
+        if any((link.to, link.rel) == (target, CONTRADICTS) for link in memory.links):
+            return None
+        edits = {source: lambda memory: replace(memory, links=(*memory.links, new)), target: lower_confidence}
+        unchanged = self.store.expecting({source: memory.version}, check=False)
+        return {memory.id: memory for memory in unchanged.write("contradict", edits=edits, why=why)}
 
     # Tags
 

@@ -136,7 +136,7 @@ class Consolidator:
             successors: dict[str, str] = {}
             for each in plan:
                 current = all_unchanged(each.memories, pending)
-                if current:
+                if current and len(set(map(replacement_key, current))) == 1:  # one may have got other times or readers
                     pending.add(promote(each, current, pending, engine, hard=self.hard))
                     successors |= {memory.id: current[0].id for memory in current[1:] if not memory.pinned}
                     done.append(each)

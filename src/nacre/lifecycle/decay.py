@@ -161,17 +161,19 @@ class DecayEngine:
         planned = {each.memory.id: each.memory for each in plan}
         if not planned:
             return []
-        linked = self._support(list(planned)) if self.protect_linked else Counter()
         engine = self.store.acting_as(ACTOR)
         done: list[Memory] = []
 
         def stays(memory: Memory) -> bool:
             then, gone = planned[memory.id], memory.status == TRASHED
             used = (memory.last_accessed, memory.version) != (then.last_accessed, then.version)
-            return used or gone or memory.pinned or bool(linked[memory.id])
+            return used or gone or memory.pinned
 
         def carry_out(reader: Reader) -> list[Change]:
-            done[:] = [memory for memory in reader.get_many(self.store.space, list(planned)) if not stays(memory)]
+            weak = [memory for memory in reader.get_many(self.store.space, list(planned)) if not stays(memory)]
+            # Read here, since a link changes the memory where it begins, and not the one that would go.
+            linked = self._support([memory.id for memory in weak], reader) if self.protect_linked else Counter()
+            done[:] = [memory for memory in weak if not linked[memory.id]]
             pending, now = PendingChanges(reader), engine.clock()
             for memory in done:
                 pending.add([Change(memory, replace(trashed(memory), updated_at=now))])
@@ -202,8 +204,9 @@ class DecayEngine:
     def _score(self, memory: Memory | Fading, now: float, support: Counter[str]) -> float:
         return MODELS[self.model](memory, now, self.decay_rate, support.get(memory.id, 0))
 
-    def _support(self, ids: Sequence[str] | None = None) -> Counter[str]:
-        edges = self.store.edges(into=ids)
+    def _support(self, ids: Sequence[str] | None = None, reader: Reader | None = None) -> Counter[str]:
+        store = self.store if reader is None else self.store.reading(reader)
+        edges = store.edges(into=ids)
         return Counter(edge.target for edge in edges if edge.rel not in NO_SUPPORT)
 
     def _now(self, now: float | None) -> float:

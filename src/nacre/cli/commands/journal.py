@@ -254,7 +254,9 @@ def report_undo(store: MemoryStore, undone: list[JournalEntry], now: float) -> N
     named = [
         f"{each.name} {short_id(each.batch)} ({age(each.at, now)})" for each in (entry.operation for entry in entries)
     ]
-    say(f"Undid {', '.join(named)}; `nacre undo {short_id(done.batch)}` does it again.")
+    beside = store.beside is not None and undone[0].space == store.beside.space
+    where = f" in {undone[0].space}" if beside else ""
+    say(f"Undid {', '.join(named)}{where}; `nacre undo {short_id(done.batch)}` does it again.")
     say(*(f"{entry_subject(entry)} {undo_outcome(entry)}" for entry in undone[:LONGEST_LIST]))
     if len(undone) > LONGEST_LIST:
         say(f"and {len(undone) - LONGEST_LIST:,} more; `nacre journal show {short_id(done.batch)}` lists them all.")

@@ -479,7 +479,8 @@ def own_batches(
         raise LastRefused(
             tool.at,
             f"The last operation ({tool.name}) was written by the tool {tool.actor!r}, perhaps for somebody else. "
-            f"Undo it by its name, {tool.short_batch}, or name the operation that you mean: `nacre journal` lists them.",
+            f"Undo it by its name, {tool.short_batch}, or name the operation that you mean: `nacre journal` lists "
+            "them.",
         )
     return batches
 

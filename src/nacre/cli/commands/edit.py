@@ -70,7 +70,7 @@ CLEARED_BY_EMPTY = ("occurred_at", "valid_from", "valid_until", "expires_at")
 
 @command("edit ID", why_option)
 @option("--text TEXT|-", "Its new text; - reads it from stdin.")
-@option("--add-tag TAG", "Add a tag; repeat for several.", multiple=True)
+@option("--add-tag TAG", "Add a tag; repeat for several.", old="--tag -g", multiple=True)
 @option("--remove-tag TAG", "Take a tag away; repeat for several.", multiple=True)
 @field_options
 @option("--pin/--unpin", "Protect it from decay, or no longer.", to="pinned", default=None)

@@ -107,9 +107,7 @@ def tail(
     empty = "Nothing in the journal fits." if about or any(chosen.values()) else "Nothing was done here yet."
     now = cli.now()
     columns: list[Column[JournalEntry]] = [
-        Column(
-            "batch", lambda entry: entry.operation.batch, lambda entry: short_id(entry.operation.batch), style="cyan"
-        ),
+        Column("id", lambda entry: entry.operation.batch, lambda entry: short_id(entry.operation.batch), style="cyan"),
         Column("when", lambda entry: iso(entry.operation.at), lambda entry: age(entry.operation.at, now)),
         Column("actor", lambda entry: entry.operation.actor),
         Column("operation", lambda entry: entry.operation.name, style="magenta"),

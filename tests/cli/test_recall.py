@@ -134,6 +134,7 @@ def test_an_empty_question_is_refused_with_what_to_do(filled: CommandLine, comma
 
 def test_filters_that_match_nothing_are_named_and_a_near_tag_is_suggested(filled: CommandLine) -> None:
     assert filled("list", "-g", "pyhton").stderr == "Nothing matches --tag pyhton. Did you mean the tag 'python'?\n"
+    assert "Did you mean the tag 'python'?" in filled("list", "-g", "PYTHON").stderr
     assert filled("list", "-g", "python", "--session", "s 2", "-n", "3", "--until", "2020-01-01").stderr == (
         "Nothing matches --tag python --session 's 2' --until 2020-01-01.\n"
     )

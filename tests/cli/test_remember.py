@@ -19,8 +19,8 @@ def test_the_name_of_a_file_and_tags_in_one_word_are_pointed_out(
     assert noted.exit_code == 0 and "`nacre ingest my-notes.md` stores the notes in the file" in noted.stderr
     assert "file" not in nacre("remember", "other-notes.md").stderr
     assert "file" not in nacre("remember", "x" * 5000).stderr
-    noted = nacre("remember", "Staging runs on Oracle", "--tag", "infra, db").stderr
-    assert "'infra, db' is one tag; --tag infra --tag db gives 2." in noted
+    warning = nacre("remember", "Staging runs on Oracle", "--tag", "infra, db").stderr
+    assert "'infra, db' is one tag; --tag infra --tag db gives 2." in warning
     assert nacre.json("list", "-n", "1")[0]["tags"] == ["infra, db"]
 
 

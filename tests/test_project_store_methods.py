@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nacre import MemoryStore
-from nacre.errors import InvalidInput, MemoryNotFound, VersionMismatch
+from nacre.errors import InvalidInput, MemoryNotFound, UndoRefused, VersionMismatch
 from nacre.model import Listing
 from nacre.model.instants import DAY, day
 from nacre.project_store import ProjectStore
@@ -147,3 +147,21 @@ def test_the_last_operations_are_undone_only_in_one_space(store: ProjectStore) -
     store.remember("The shop opens at nine")
     with pytest.raises(InvalidInput, match="two spaces"):
         store.undo(last=2)
+
+
+def test_where_the_last_operation_cannot_be_undone_no_older_one_of_the_other_space_is_undone_instead(
+    store: ProjectStore,
+) -> None:
+    mine = beside(store).remember("My bicycle is blue")
+    gone = store.remember("The shop opens at nine")
+    store.purge(gone.id)
+    with pytest.raises(UndoRefused, match=r"The last operation \(purge"):
+        store.undo()
+    assert [memory.id for memory in store.list_recent()] == [mine.id]
+
+
+def test_the_last_operation_is_undone_where_an_older_one_of_the_other_space_could_not_be(store: ProjectStore) -> None:
+    gone = store.remember("The shop opens at nine")
+    store.purge(gone.id)
+    mine = beside(store).remember("My bicycle is blue")
+    assert [entry.memory_id for entry in store.undo()] == [mine.id]

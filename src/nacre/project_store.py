@@ -12,7 +12,7 @@ from inspect import Parameter, signature
 from itertools import accumulate, islice
 from typing import Any, NamedTuple, Self, Unpack
 
-from nacre.engine.undo import last_batches
+from nacre.engine.undo import LastRefused, last_batches
 from nacre.errors import AccessDenied, AmbiguousId, InvalidInput, MemoryNotFound, UndoRefused
 from nacre.memory_store import MemoryStore, used_hits
 from nacre.model import (
@@ -83,13 +83,19 @@ def known_spaces(store: MemoryStore) -> list[str]:
     return [space for space in store.unrestricted_backend.spaces() if not allowed or space in allowed]
 
 
-def last_operations(store: MemoryStore, count: int, *, any_actor: bool) -> list[JournalEntry]:
-    """An entry of each of the last operations of its own space that can be undone: as many, or else the last."""
-    batches: list[str] = []
+def times_of_last(store: MemoryStore, count: int, *, any_actor: bool) -> list[float]:
+    """The times of the last operations of its own space that can be undone: as many, or else of the last; and of one
+    among them that cannot be."""
+    times: list[float] = []
     with suppress(UndoRefused):
         for wanted in sorted({1, count}):
-            batches = last_batches(store._engine, store.space, wanted, any_actor=any_actor)
-    return [entry for batch in batches for entry in MemoryStore.journal(store, batch=batch, limit=1)]
+            try:
+                batches = last_batches(store._engine, store.space, wanted, any_actor=any_actor)
+            except LastRefused as refused:
+                return [*times, refused.at]
+            entries = (entry for batch in batches for entry in MemoryStore.journal(store, batch=batch, limit=1))
+            times = [entry.operation.at for entry in entries]
+    return times
 
 
 class ProjectStore(MemoryStore):
@@ -416,9 +422,8 @@ class ProjectStore(MemoryStore):
         return other if spaces == {other.space} else None
 
     def _last_done(self, store: MemoryStore, count: int, any_actor: bool) -> list[float]:
-        """The times of the last `count` operations in the store's own space that can be undone; of the last one alone
-        where there are not as many."""
-        return [entry.operation.at for entry in last_operations(store, count, any_actor=any_actor)]
+        """See `times_of_last`."""
+        return times_of_last(store, count, any_actor=any_actor)
 
     def review(
         self,

@@ -23,6 +23,12 @@ def filled(nacre: CommandLine) -> CommandLine:
     )
 
 
+def test_edit_takes_a_tag_as_remember_does(nacre: CommandLine) -> None:
+    nacre.ok("remember", "Bread needs flour", "--id", "fact-bread", "-g", "food")
+    nacre.ok("edit", "fact-bread", "-g", "kitchen", "--tag", "baking")
+    assert nacre.json("show", "fact-bread")["tags"] == ["food", "kitchen", "baking"]
+
+
 def test_edit_changes_what_is_named_and_nothing_else(filled: CommandLine) -> None:
     before = filled.json("show", "one")
     filled.ok("edit", "one", "--text", "new text", "-i", "0.8", "--add-tag", "b", "--remove-tag", "a", "--pin")

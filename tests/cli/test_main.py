@@ -29,6 +29,29 @@ FIRST_SCREEN = [section for section in SECTIONS if section.first_screen]
 HEAVY = ("numpy", "apsw", "rich", "onnxruntime", "asyncio", "nacre.memory_store", "nacre.cli.commands")
 
 
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        ("init", "the first `nacre remember TEXT` makes the store"),
+        ("status", "`nacre stats` counts"),
+        ("review list", "`nacre review` alone lists"),
+        ("graph entities list", "`nacre graph entities` alone lists"),
+        ("graph entities Ada", "`nacre graph entities about Ada` lists the memories"),
+        ("graph entities abuot", "Did you mean 'about'?"),
+        ("list Ada lovelace", "`nacre recall 'Ada lovelace'` finds memories, `nacre list --tag Ada` those"),
+    ],
+)
+def test_what_a_newcomer_types_is_answered_with_the_command_for_it(nacre: CommandLine, words: str, remedy: str) -> None:
+    refused = nacre(*words.split())
+    assert refused.exit_code == 2 and remedy in " ".join(refused.stderr.split())
+
+
+@pytest.mark.parametrize("group", ["review", "graph entities", "store backup", "hook", "token", "memory"])
+def test_a_line_of_the_help_of_a_group_does_not_end_in_dots(nacre: CommandLine, group: str) -> None:
+    commands = nacre.ok(*group.split(), "--help").partition("Commands:")[2].splitlines()
+    assert commands and [line for line in commands if line.rstrip().endswith("...")] == []
+
+
 def test_help_imports_nothing_heavy_and_no_command() -> None:
     code = (
         "import sys\nfrom nacre.cli.main import nacre\nnacre.main(['--help'], standalone_mode=False)\n"

@@ -30,6 +30,12 @@ def test_recall_puts_the_best_answer_first_and_says_why(filled: CommandLine) -> 
     assert best["created_at"].endswith("Z")
 
 
+def test_a_question_is_read_from_stdin(filled: CommandLine) -> None:
+    assert json.loads(filled.ok("recall", "-", "-f", "json", input="which linting tool\n"))[0]["id"] == "tool-ruff"
+    assert "tool-ruff" in filled.ok("context", "-", "-f", "json", input="which linting tool\n")
+    assert "the question is empty" in filled("recall", "-", input="\n").stderr
+
+
 def test_recall_in_a_pipe_is_one_plain_row_a_hit(filled: CommandLine) -> None:
     rows = filled.ok("recall", "linting", "--strategy", "keyword").split("\n")
     id, score, type, importance, _created, tags, text, space = rows[0].split("\t")
@@ -128,6 +134,7 @@ def test_an_empty_question_is_refused_with_what_to_do(filled: CommandLine, comma
 
 def test_filters_that_match_nothing_are_named_and_a_near_tag_is_suggested(filled: CommandLine) -> None:
     assert filled("list", "-g", "pyhton").stderr == "Nothing matches --tag pyhton. Did you mean the tag 'python'?\n"
+    assert "Did you mean the tag 'python'?" in filled("list", "-g", "PYTHON").stderr
     assert filled("list", "-g", "python", "--session", "s 2", "-n", "3", "--until", "2020-01-01").stderr == (
         "Nothing matches --tag python --session 's 2' --until 2020-01-01.\n"
     )

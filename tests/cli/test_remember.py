@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from tests.command_line import CommandLine
+
+
+def test_the_name_of_a_file_and_tags_in_one_word_are_pointed_out(
+    nacre: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my-notes.md").write_text("- the ferry leaves at nine\n", encoding="utf-8")
+    noted = nacre("remember", "my-notes.md")
+    assert noted.exit_code == 0 and "`nacre ingest my-notes.md` stores the notes in the file" in noted.stderr
+    assert "file" not in nacre("remember", "other-notes.md").stderr
+    assert "file" not in nacre("remember", "x" * 5000).stderr
+    warning = nacre("remember", "Staging runs on Oracle", "--tag", "infra, db").stderr
+    assert "'infra, db' is one tag; --tag infra --tag db gives 2." in warning
+    assert nacre.json("list", "-n", "1")[0]["tags"] == ["infra, db"]
 
 
 def test_a_text_is_stored_and_its_id_printed(nacre: CommandLine) -> None:

@@ -188,9 +188,9 @@ def test_the_last_operation_is_undone_in_whichever_space_it_was(filled: Projects
     nacre = filled.go(filled.shop)
     refused = nacre("undo", "--last", "2")
     assert refused.exit_code == 2 and "in two spaces" in refused.stderr
-    nacre.ok("undo")
+    assert " in personal; " in nacre("undo").stderr
     assert texts(nacre, "list") == [FRIDAY]
-    nacre.ok("undo")
+    assert "personal" not in nacre("undo").stderr
     assert texts(nacre, "list") == []
     for operation in {each["batch"] for each in nacre.json("journal") if each["act"] == "undo"}:
         nacre.ok("undo", operation)

@@ -59,6 +59,7 @@ def test_deleting_asks_for_the_name(nacre: CommandLine) -> None:
     assert len(nacre.json("list")) == 1
     assert nacre("space", "delete", "default", input="default\n").exit_code == 0
     assert nacre.json("list") == [] and len(nacre.json("list", "--trashed")) == 1
+    assert "What is in the trash is counted, too." in nacre("space", "list").stderr
     nacre.ok("undo")
     assert len(nacre.json("list")) == 1
 

@@ -478,6 +478,24 @@ def test_a_time_with_a_clock_is_that_moment(given: str | datetime | float) -> No
     assert {moment(given, ASKED, side) for side in ("start", "middle", "end")} == {at("2023-05-03")}
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("last friday at 14:00", "2023-05-19T14:00"), ("3 May, 2pm", "2023-05-03T14:00"),
+        ("3.5.2023 14:30", "2023-05-03T14:30"), ("3. Mai um 14 Uhr", "2023-05-03T14:00"),
+        ("Gestern um 9", "2023-05-23T09:00"), ("vorgestern um 12:15 Uhr", "2023-05-22T12:15"),
+    ],
+)  # fmt: skip
+def test_a_day_in_words_can_have_a_clock(text: str, expected: str) -> None:
+    assert {moment(text, ASKED, side) for side in ("start", "middle", "end")} == {at(expected)}
+
+
+@pytest.mark.parametrize("text", ["last week at 14:00", "yesterday 25:00", "3 May 14:75", "friday 9", "3/5/2023 14:00"])
+def test_a_clock_of_no_day_and_no_clock_are_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match="is not a time"):
+        moment(text, ASKED)
+
+
 def test_the_last_day_of_the_calendar_ends_with_it() -> None:
     assert at("9999-12-31") < moment("9999-12-31", ASKED, "end") <= LAST
 

@@ -191,8 +191,16 @@ class HelpGroup(click.Group):
 
     def remedy(self, name: str, ctx: click.Context, path: str = "") -> str:
         """What to write instead of a name that no command has; `path` comes before a name that is suggested."""
+        if name == "list" and self.invoke_without_command:
+            return f"`{ctx.command_path}` alone lists."
         near = suggested(name, self.list_commands(ctx))
         return f"Did you mean {path + near!r}?" if near else f"`{ctx.command_path} --help` lists them all."
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        lines = command_lines(self, ctx)
+        widest = max(map(len, lines))
+        with formatter.section("Commands"):
+            formatter.write_dl([(name.ljust(widest), help) for name, help in lines.items()])
 
 
 def suggested(name: str, known: Iterable[str]) -> str | None:
@@ -240,12 +248,6 @@ class GroupWithMembers(HelpGroup):
 
             return add_completion(command, self.name or "")
         return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        lines = command_lines(self, ctx)
-        widest = max(map(len, lines))
-        with formatter.section("Commands"):
-            formatter.write_dl([(name.ljust(widest), help) for name, help in lines.items()])
 
 
 def members(group: click.Group) -> dict[str, Entry]:

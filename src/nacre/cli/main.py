@@ -39,6 +39,8 @@ LOOKED_FOR = {  # what other programs have as a command
     "remove": FORGET,
     "redo": "`nacre undo OPERATION` undoes an undo too; `nacre journal` shows its id.",
     "version": "`nacre --version` prints the version.",
+    "init": "Nothing has to be set up: the first `nacre remember TEXT` makes the store.",
+    "status": "`nacre stats` counts what is in the store, `nacre doctor` checks it.",
 }
 
 

@@ -172,10 +172,11 @@ filter_options = combine(
 def tag_suggestion(store: MemoryStore, tags: Iterable[str] | None) -> str:
     """A question about the first tag that no memory has but a similar one; empty where there is none."""
     known = store.tally("tags") if tags else {}
+    folded = {each.casefold(): each for each in known}
     for tag in tags or ():
-        near = get_close_matches(tag, known, n=1, cutoff=SIMILAR_NAME) if tag not in known else []
+        near = get_close_matches(tag.casefold(), folded, n=1, cutoff=SIMILAR_NAME) if tag not in known else []
         if near:
-            return f" Did you mean the tag {near[0]!r}?"
+            return f" Did you mean the tag {folded[near[0]]!r}?"
     return ""
 
 

@@ -379,6 +379,15 @@ def in_effect(entries: Iterable[JournalEntry]) -> list[Operation]:
     return [each for each in by_batch.values() if each.batch not in undone and each.name != UNDO]
 
 
+class LastRefused(UndoRefused):
+    """One of the last operations is known, and is none that can be undone without being named. `at` is its time: a
+    reader of two spaces must not take an older operation of the other one for the last."""
+
+    def __init__(self, at: float, message: str) -> None:
+        super().__init__(message)
+        self.at = at
+
+
 def last_batches(engine: Engine, space: str, count: int, *, any_actor: bool = False) -> list[str]:
     """The newest operations that can be undone: the engine's own, and only those of the connection where that is known,
     or those of anybody; those of an undo that was interrupted before all others. Raises `UndoRefused`."""
@@ -430,10 +439,11 @@ def refuse_elsewhere(engine: Engine, space: str, *, any_actor: bool) -> None:
         for entry in engine.store.journal(other, limit=1):
             last = entry.operation
             if last.name in MAKE_SPACES and last.actor == engine.actor and last.at > since:
-                raise UndoRefused(
+                raise LastRefused(
+                    last.at,
                     f"The last operation ({last.name} {last.short_batch}) was in the space {other!r}; "
                     f"`nacre --space {quote(other)} undo` takes it back. Or name the operation of this space that you "
-                    "mean: `nacre journal` lists them."
+                    "mean: `nacre journal` lists them.",
                 )
 
 
@@ -467,9 +477,11 @@ def own_batches(
     batches = reversible(operations, readable(known), count)
     tool = next((each for each in operations if each.batch in batches and each.batch not in ours), None)
     if tool is not None:
-        raise UndoRefused(
+        raise LastRefused(
+            tool.at,
             f"The last operation ({tool.name}) was written by the tool {tool.actor!r}, perhaps for somebody else. "
-            f"Undo it by its name, {tool.short_batch}, or name the operation that you mean: `nacre journal` lists them."
+            f"Undo it by its name, {tool.short_batch}, or name the operation that you mean: `nacre journal` lists "
+            "them.",
         )
     return batches
 
@@ -500,7 +512,7 @@ def reversible(operations: Iterable[Operation], readable: Collection[str], count
             else "name the operation that you mean: `nacre journal` lists them."
         )
         which = f"One of the last {count} operations" if at else "The last operation"
-        raise UndoRefused(f"{which} ({final.name} {final.short_batch}) cannot be undone; {remedy}")
+        raise LastRefused(final.at, f"{which} ({final.name} {final.short_batch}) cannot be undone; {remedy}")
     return [operation.batch for operation in candidates[:count]]
 
 

@@ -237,6 +237,7 @@ def read_span(text: str, now: float, *, ahead: bool = False) -> tuple[float, flo
         return now, now
     if typed := typed_span(text.casefold(), now, ahead=ahead):
         return typed
+    typed_text = text.casefold()
     if not is_english(text):
         article = LEADING_ARTICLE.match(text)
         text = in_english(text) or (article and in_english(text[article.end() :])) or text
@@ -247,7 +248,22 @@ def read_span(text: str, now: float, *, ahead: bool = False) -> tuple[float, flo
         if len(named) == 1 and not without(lead + text, named).strip():
             again = next_windows(lead + text, now) if ahead and named[0].end <= now else ()
             return (again or named)[0][:2]
-    return None
+    return clock_of_day(typed_text, now, ahead=ahead)
+
+
+def clock_of_day(text: str, now: float, *, ahead: bool) -> tuple[float, float] | None:
+    """«last friday at 14:00», «16. November um 14 Uhr», UTC."""
+    clock = DAY_AND_CLOCK.fullmatch(text)
+    if clock is None or not (clock["minute"] or clock["half"] or clock["at"] == "um"):
+        return None
+    hour, minute = int(clock["hour"]), int(clock["minute"] or 0)
+    if clock["half"] in ("am", "pm"):
+        hour = hour % 12 + 12 * (clock["half"] == "pm")
+    day = read_span(clock["day"], now, ahead=ahead)
+    if day is None or day[1] - day[0] != DAY or hour > 23 or minute > 59:
+        return None
+    at = day[0] + hour * HOUR + minute * MINUTE
+    return at, at
 
 
 def in_english(text: str) -> str:
@@ -293,6 +309,9 @@ TYPED_CLOCK = re.compile(
     r"(?:(?P<day>today|yesterday|tomorrow)\s+)?(?:at\s+)?"
     r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?\s*(?P<half>am|pm)?",
     re.ASCII,
+)
+DAY_AND_CLOCK = re.compile(  # no date with slashes, which may be two days
+    r"(?P<day>[^/]+?),?\s+(?:(?P<at>at|um)\s+)?(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?\s*(?P<half>am|pm|uhr)?", re.ASCII
 )
 AWAY = {"yesterday": -1, "today": 0, "tomorrow": 1}
 

@@ -9,7 +9,7 @@ import click
 import pytest
 import yaml
 
-from nacre.cli.ui.output import printable, wrapped_line
+from nacre.cli.ui.output import Column, draw_table, printable, wrapped_line
 from tests.cli.terminal import conversation
 from tests.command_line import CommandLine
 
@@ -118,6 +118,31 @@ def test_a_narrow_terminal_gets_a_stacked_table_that_loses_no_text(nacre: Comman
         assert code == 0 and first.startswith("12345678") and "procedural" in first and "imp 0." in narrow
         assert " ".join(" ".join(below).split()).endswith(text)
         assert all(len(line) <= int(columns) for line in (first, *below))
+
+
+def test_a_table_whose_short_columns_leave_no_room_for_the_text_is_stacked_too(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a project, where each row has the long name of a space."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    text = "the ferry to the island leaves at nine from the eastern pier"
+    columns: list[Column[str]] = [
+        Column("id", lambda _: "12345678"),
+        Column("score", lambda _: "1.00", right=True),
+        Column("space", lambda _: "harbour-logistics-north-b2188df9"),
+        Column("deleted", lambda _: "in 29 d", named=True),
+        Column("text", lambda item: item, wide=True, wraps=True),
+    ]
+    monkeypatch.setenv("COLUMNS", "80")
+    draw_table([text], columns)
+    short = "12345678  score 1.00  harbour-logistics-north-b2188df9  deleted in 29 d"
+    assert capsys.readouterr().out == f"{short}\n  {text}\n"
+    monkeypatch.setenv("COLUMNS", "60")
+    draw_table([text], columns)
+    assert capsys.readouterr().out.splitlines()[:2] == [short.removesuffix("  deleted in 29 d"), "  deleted in 29 d"]
+    monkeypatch.setenv("COLUMNS", "120")
+    draw_table([text], columns)
+    assert capsys.readouterr().out.splitlines()[0].split() == ["id", "score", "space", "deleted", "text"]
 
 
 @pytest.mark.parametrize("columns", [50, 80])

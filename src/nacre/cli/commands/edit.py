@@ -70,7 +70,7 @@ CLEARED_BY_EMPTY = ("occurred_at", "valid_from", "valid_until", "expires_at")
 
 @command("edit ID", why_option)
 @option("--text TEXT|-", "Its new text; - reads it from stdin.")
-@option("--add-tag TAG", "Add a tag; repeat for several.", multiple=True)
+@option("--add-tag TAG", "Add a tag; repeat for several.", old="--tag -g", multiple=True)
 @option("--remove-tag TAG", "Take a tag away; repeat for several.", multiple=True)
 @field_options
 @option("--pin/--unpin", "Protect it from decay, or no longer.", to="pinned", default=None)
@@ -348,8 +348,10 @@ def list_command(cli: CliContext, **rows: Unpack[RowOptions]) -> None:
     columns: list[Column[Memory]] = [
         Column("id", lambda memory: memory.id, lambda memory: short_id(memory.id), style="cyan"),
         Column("type", lambda memory: memory.type, style="magenta"),
-        Column("trashed", lambda memory: iso(memory.updated_at), lambda memory: age(memory.updated_at, now)),
-        Column("deleted", kept_until, time_left),
+        Column(
+            "trashed", lambda memory: iso(memory.updated_at), lambda memory: age(memory.updated_at, now), named=True
+        ),
+        Column("deleted", kept_until, time_left, named=True),
         *space_in_table(lambda memory: memory.space, two_spaces=store.beside is not None),
         Column("text", marked_text, headline, wide=True),
         Column("space", lambda memory: memory.space, only="tsv"),

@@ -107,9 +107,7 @@ def tail(
     empty = "Nothing in the journal fits." if about or any(chosen.values()) else "Nothing was done here yet."
     now = cli.now()
     columns: list[Column[JournalEntry]] = [
-        Column(
-            "batch", lambda entry: entry.operation.batch, lambda entry: short_id(entry.operation.batch), style="cyan"
-        ),
+        Column("id", lambda entry: entry.operation.batch, lambda entry: short_id(entry.operation.batch), style="cyan"),
         Column("when", lambda entry: iso(entry.operation.at), lambda entry: age(entry.operation.at, now)),
         Column("actor", lambda entry: entry.operation.actor),
         Column("operation", lambda entry: entry.operation.name, style="magenta"),
@@ -254,7 +252,9 @@ def report_undo(store: MemoryStore, undone: list[JournalEntry], now: float) -> N
     named = [
         f"{each.name} {short_id(each.batch)} ({age(each.at, now)})" for each in (entry.operation for entry in entries)
     ]
-    say(f"Undid {', '.join(named)}; `nacre undo {short_id(done.batch)}` does it again.")
+    beside = store.beside is not None and undone[0].space == store.beside.space
+    where = f" in {undone[0].space}" if beside else ""
+    say(f"Undid {', '.join(named)}{where}; `nacre undo {short_id(done.batch)}` does it again.")
     say(*(f"{entry_subject(entry)} {undo_outcome(entry)}" for entry in undone[:LONGEST_LIST]))
     if len(undone) > LONGEST_LIST:
         say(f"and {len(undone) - LONGEST_LIST:,} more; `nacre journal show {short_id(done.batch)}` lists them all.")

@@ -6,10 +6,12 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from shlex import quote
 from typing import NamedTuple, TypedDict, Unpack
 
 import click
 
+from nacre.cli.catalogue import HelpGroup, suggested
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound
 from nacre.cli.lookup import find_memories, resolve_id, resolve_target, stores_read
@@ -383,7 +385,15 @@ def path_command(
         raise NotFound(f"no links lead from {short_id(ends[0])} to {short_id(ends[1])}.")
 
 
-@graph_command.group("entities", invoke_without_command=True)
+class EntitiesGroup(HelpGroup):
+    def remedy(self, name: str, ctx: click.Context, path: str = "") -> str:
+        """A name is most likely that of a person or a thing."""
+        if name == "list" or suggested(name, self.list_commands(ctx)):
+            return super().remedy(name, ctx, path)
+        return f"`{ctx.command_path} about {quote(name)}` lists the memories about that name."
+
+
+@graph_command.group("entities", cls=EntitiesGroup, invoke_without_command=True)
 @option("--suggest", "List the names that may be one instead, each pair with the reason.")
 @limit_option(50)
 @form_option()

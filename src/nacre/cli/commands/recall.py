@@ -13,7 +13,7 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, UsageProblem
 from nacre.cli.options import TextCommand, command, filter_options, form_option, option, tag_suggestion
 from nacre.cli.ui.output import DATA, Column, Form, print_data, print_items, printable, put, say, wrapped
-from nacre.cli.ui.prompts import count_of
+from nacre.cli.ui.prompts import count_of, read_stdin
 from nacre.cli.ui.records import headline, marked_text, memory_columns, memory_record
 from nacre.model import Hit, Memory, Recollection
 from nacre.model.instants import iso
@@ -26,7 +26,7 @@ strategy_option = option("--strategy NAME", "auto, hybrid, rrf, semantic, keywor
 
 
 @command("recall", form_option(), cls=TextCommand)
-@click.argument("words", nargs=-1, required=True, metavar="QUERY")
+@click.argument("words", nargs=-1, required=True, metavar="QUERY|-")
 @option("-k -n --limit N", "How many at most.", to="k", least=1, default=5)
 @strategy_option
 @option("--by-session", "Rank conversations, and show the turns that decided.", to="group_by", flag_value="session")
@@ -45,7 +45,7 @@ def recall_command(
     if any resembles the question at all.
 
     Beside one that answers, weak ones fill the list up to -n; --min-relevance 0.2 leaves them out. They do not count as
-    used.
+    used. A question that is - is read from stdin.
     """
     question = asked_question(words)
     if everything and options.get("min_relevance") is not None:
@@ -71,14 +71,14 @@ def nothing_fits(nearest: Memory) -> str:
 
 
 def asked_question(words: Sequence[str]) -> str:
-    question = " ".join(words)
+    question = (read_stdin() if tuple(words) == ("-",) else " ".join(words)).strip()
     if not question.strip():
         raise UsageProblem("the question is empty; say what to look for, or see everything with `nacre list`.")
     return question
 
 
 @command("context", strategy_option, filter_options, form_option("text", "json"), cls=TextCommand)
-@click.argument("words", nargs=-1, required=True, metavar="QUERY")
+@click.argument("words", nargs=-1, required=True, metavar="QUERY|-")
 @option("-b --budget N", "Tokens that the memories may take.", type=int, default=800)
 @option("--max-items N", "Memories at most.", least=1, default=50)
 @option("--header TEXT", "The line above them; empty for none.")

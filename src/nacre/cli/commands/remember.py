@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from shlex import quote
 from typing import cast
 
 import click
@@ -79,9 +81,31 @@ def remember_command(
         else:
             old = None if replaces is None else resolve_id(store, replaces)
             id = remember_text(store, text, fields, on_conflict or known.on_conflict, old)
+            say(*misunderstandings(words, cast("tuple[str, ...]", described["tags"])))
             if store.beside is not None and is_about_user(text):
                 say("It seems to be about you, not about this project: `nacre remember --personal` stores it for all"
                     f" projects, and `nacre forget {short_id(id)}` removes it here.")  # fmt: skip
+
+
+def misunderstandings(words: Sequence[str], tags: Sequence[str]) -> Iterator[str]:
+    """What was stored as it was typed, and perhaps not as it was meant."""
+    if len(words) == 1 and names_file(words[0]):
+        file = quote(words[0])
+        yield (
+            f"This is the name of a file, and only the name was stored: `nacre undo` takes it back, "
+            f"`nacre ingest {file}` stores the notes in the file, `nacre remember - < {file}` its text as one memory."
+        )
+    for tag in tags:
+        parts = [part.strip() for part in tag.split(",") if part.strip()]
+        if len(parts) > 1:
+            yield f"{tag!r} is one tag; {' '.join(f'--tag {quote(part)}' for part in parts)} gives {len(parts)}."
+
+
+def names_file(word: str) -> bool:
+    try:
+        return Path(word).is_file()
+    except (OSError, ValueError):  # too long for a name, or with a character that no name has
+        return False
 
 
 def remember_text(

@@ -183,7 +183,22 @@ ORDERS: dict[str, Order] = {
 }
 
 
-@command("list", form_option())
+class ListCommand(click.Command):
+    """Says which command finds words."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.allow_extra_args = True
+        words = super().parse_args(ctx, args)
+        if words and not ctx.resilient_parsing:
+            raise click.UsageError(
+                f"`nacre list` takes no words; `nacre recall {shlex.quote(' '.join(words))}` finds memories, "
+                f"`nacre list --tag {shlex.quote(words[0])}` those with this tag.",
+                ctx,
+            )
+        return words
+
+
+@command("list", form_option(), cls=ListCommand)
 @limit_option(20)
 @option("--cursor CURSOR", "Continue after an earlier list, which names it; the same filters.")
 @filter_options

@@ -70,6 +70,7 @@ def spaces_command(cli: CliContext, form: Form) -> None:
 
     print_items(notes, columns, record, form, EMPTY_STORE)
     say(
+        *(["What is in the trash is counted, too."] if notes else []),
         rule(store.personal_space),
         f"Here: {choice.space}, because {choice.reason}{f'; {choice.beside} too' if choice.beside else ''}.",
     )

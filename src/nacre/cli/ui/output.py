@@ -34,7 +34,8 @@ class Column(Generic[T]):
     """`text` is for programs, and for people too where there is no `brief` one; `only` leaves out all other forms.
 
     A `wide` column takes the room that is left, over several lines where it `wraps`. A terminal of fewer than
-    `least_width` characters does without the column, unless enough room is left for the wide ones.
+    `least_width` characters does without the column, unless enough room is left for the wide ones. In a stacked table
+    a value that is `named`, or a number, has the column's name before it.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Column(Generic[T]):
     wraps: bool = False
     right: bool = False
     least_width: int = 0
+    named: bool = False
 
     def brief_text(self, item: T) -> str:
         return printable((self.brief or self.text)(item))
@@ -264,6 +266,7 @@ def shortened(text: str, characters: int = 60) -> str:
 
 
 STACKED = 70  # columns of a terminal: on a narrower one a table that does not fit is stacked
+CRAMPED = 24  # columns left for a text that does not fit: with fewer its table is stacked on any terminal
 STACKED_LINES = 3  # of a text that a table would cut after one
 READABLE = 32  # characters of a text that say what it is about
 GAP = 2  # between two columns
@@ -273,22 +276,38 @@ def all_fit(items: Sequence[T], columns: Sequence[Column[T]], width: int) -> boo
     """Whether no column is cut, except for the wide ones, of which enough stays to be read."""
 
     def needed(column: Column[T]) -> int:
-        widest = max(len(line) for item in items for line in [column.name, *column.brief_text(item).splitlines()])
+        widest = widest_line(items, column)
         return GAP + (min(widest, READABLE) if column.wide else widest)
 
     return sum(map(needed, columns)) <= width
 
 
+def is_cramped(items: Sequence[T], columns: Sequence[Column[T]], width: int) -> bool:
+    """Whether the short columns leave too little room for the wide ones, as the long name of a space does."""
+    wide = [column for column in columns if column.wide]
+    short = sum(GAP + widest_line(items, column) for column in columns if not column.wide)
+    return bool(wide) and (width - short) // len(wide) - GAP < CRAMPED
+
+
+def widest_line(items: Sequence[T], column: Column[T]) -> int:
+    return max(len(line) for item in items for line in [column.name, *column.brief_text(item).splitlines()])
+
+
 def stacked(item: T, columns: Sequence[Column[T]], console: Console) -> Text:
-    """For a narrow terminal: the short columns on one line, the wide ones below it over the whole width."""
+    """Where a table has no room: the short columns on one line, the wide ones below it over the whole width."""
     from rich.text import Text
 
     def field(column: Column[T]) -> Text:
-        named = f"{column.name} " if column.right and column.name else ""  # a bare number says nothing
+        is_named = column.name and (column.right or column.named)  # a bare number says nothing
+        named = f"{column.name} " if is_named else ""
         return Text(named + column.brief_text(item).replace("\n", " "), style=column.style)
 
     short = [field(column) for column in columns if not column.wide and column.brief_text(item)]
-    lines = list(Text(" " * GAP).join(short).wrap(console, console.width))
+    joined = Text(" " * GAP).join(short)
+    fits = joined.cell_len <= console.width
+    first, *rest = joined.wrap(console, console.width - (0 if fits else GAP)) or [Text()]
+    lines = [first, *(Text(" " * GAP) + line for line in rest)]
+    first.rstrip()
     for column in columns:
         text = Text(column.brief_text(item), style=column.style) if column.wide else Text()
         wrapped = list(text.wrap(console, console.width - GAP)) if text else list[Text]()
@@ -312,7 +331,8 @@ def draw_table(items: Sequence[T], columns: Sequence[Column[T]]) -> None:
         if all_fit(items, columns, console.width)
         else [column for column in columns if column.least_width <= console.width]
     )
-    if console.width < STACKED and not all_fit(items, fitting, console.width):
+    narrow = console.width < STACKED or is_cramped(items, fitting, console.width)
+    if narrow and not all_fit(items, fitting, console.width):
         with console.capture() as drawn:
             for item in items:
                 console.print(stacked(item, fitting, console), end="")

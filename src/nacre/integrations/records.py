@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from nacre.client import RemoteStore
 from nacre.engine.supersede import TIMES_GIVEN, is_redacted, with_times_given
 from nacre.errors import InvalidInput
 from nacre.files import ThreadLock
@@ -121,7 +122,8 @@ def add_turns(store: MemoryStore, session: str, turns: Sequence[Mapping[str, Any
         start = (last[0].position or 0) + 1 if last else 0
         fields: dict[str, Any] = {"type": "episodic", "session": session}
         now = store.now()
-        if last and now < last[0].created_at:
+        # A server gives turns its own time, which our clock says nothing about.
+        if last and now < last[0].created_at and not isinstance(store, RemoteStore):
             fields |= {"created_at": last[0].created_at, "occurred_at": now}
         return store.remember_many([{**fields, "position": start + at, **turn} for at, turn in enumerate(turns)])
 

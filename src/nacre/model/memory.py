@@ -211,6 +211,8 @@ class Memory:
         """Of all fields, in their order. The constructor of a frozen class sets each field by its name, which takes
         twelve times as long: most of the time of reading many. So a class with the same fields that is not frozen is
         filled, and its object becomes a memory. Raises `TypeError` unless there is one value for each field."""
+        if cls is not Memory:  # an object of a subclass may have another layout
+            return cls(*cast("Iterable[Any]", values))
         memory = Draft(*values)
         memory.__class__ = cls
         return cast("Memory", memory)

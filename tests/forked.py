@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
@@ -131,7 +132,9 @@ def load() -> None:
     from nacre.lessons.book import LessonBook
 
     with TemporaryDirectory() as folder, MemoryStore(Path(folder, "s.db"), embedder="hashing") as store:
-        store.remember("The ferry leaves at noon. Its token is " "ghp" "_0123456789abcdefghijABCDEFGHIJ012345")
+        store.remember(
+            "The ferry leaves at noon. Its token is " + "_".join(("ghp", "0123456789abcdefghijABCDEFGHIJ012345"))
+        )
         store.recall("ferry")
         LessonBook(store=store).learn("Ask first", "The ferry may be full", tags=["ferry"])
     gc.freeze()  # the collector of a copy would write to every page that it shares
@@ -187,6 +190,7 @@ def become(asked: dict[str, object], streams: list[int]) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.clear()
     os.environ.update(asked["env"])  # type: ignore[call-overload]
+    tempfile.tempdir = None  # may be another one there
     os.chdir(str(asked["folder"]))
     encoding = os.environ.get("PYTHONIOENCODING", "utf-8")
     sys.stdin, sys.stdout, sys.stderr = (

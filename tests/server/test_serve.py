@@ -85,7 +85,8 @@ def test_the_first_start_says_how_to_get_in_and_lets_nobody_in(tmp_path: Path) -
         (token,) = tokens(tmp_path / "s.db", ("ada", "admin", ()))
         assert nobody("GET", "/metrics").status == 401
         assert served.caller(token)("GET", "/v1/me").status == 200
-        assert HINT in served.log.read_text()
+        assert HINT.partition("`nacre")[0] in served.log.read_text()
+        assert "token create --user NAME --role admin` makes the first one" in served.log.read_text()
         waiting = waiting_for_changes(served, token)
         assert served.stop() == 0
         waiting.join(30)

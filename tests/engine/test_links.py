@@ -149,6 +149,13 @@ def test_a_near_miss_is_told_and_kept_as_written(three: MemoryStore) -> None:
     assert three.link("a", "b", "refine").notes == ()  # known by now
 
 
+def test_new_relations_are_journaled_in_the_order_of_the_links(three: MemoryStore) -> None:
+    names = ["foretells", "echoes", "answers", "doubts", "repeats", "hides"]
+    three.remember("text of d", links=[Link("a", name) for name in names], on_conflict="ignore")
+    learned = [entry.memory_id for entry in reversed(three.journal()) if entry.kind == "relation"]
+    assert learned == names
+
+
 def test_the_relations_that_every_store_knows_are_listed_with_their_meaning(store: MemoryStore) -> None:
     assert store.relations() == dict(RELATIONS)
     store.register_relation(" foretells ", " says what will be ")

@@ -368,8 +368,9 @@ def new_relations(changes: Sequence[AnyChange], reader: Reader) -> list[TermChan
     for change in changes:
         if isinstance(change, Change) and change.after is not None and change.after.links:
             had = {link.rel for link in change.before.links} if change.before is not None else set()
-            for rel in {link.rel for link in change.after.links} - had - registered - RELATIONS.keys() - terms.keys():
-                if reader.term(RELATION, rel) is None:
+            known = had | registered | RELATIONS.keys() | terms.keys()
+            for rel in dict.fromkeys(link.rel for link in change.after.links):
+                if rel not in known and reader.term(RELATION, rel) is None:
                     terms[rel] = TermChange(change.subject.space, RELATION, rel, None, {FOR_REVIEW: True})
     return list(terms.values())
 

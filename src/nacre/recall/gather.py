@@ -187,7 +187,7 @@ def says_nothing(subject: str, fillers: frozenset[str]) -> bool:
     """Whether these words are all that it has. Chinese is written without blanks, and the pairs of signs that it is cut
     into reach over two fillers: there the fillers are taken out before it is cut."""
     if has_han(subject):
-        for filler in sorted(filter(has_han, fillers), key=len, reverse=True):
+        for filler in sorted(filter(has_han, fillers), key=lambda each: (-len(each), each)):
             subject = subject.replace(filler, " ")
     return fillers.issuperset(words(subject))
 

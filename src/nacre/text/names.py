@@ -421,7 +421,7 @@ def names_in(text: str) -> tuple[str, ...]:
     A capital letter shows a name only where no sentence begins; there, a known first name, a known product, an unusual
     spelling or a second capitalized word does. In German, where nouns have one, only these do. Precise before complete.
     """
-    text = text[:CHARACTERS_NAMED]
+    whole = text = text[:CHARACTERS_NAMED]
     matches = things(text)
     for thing in matches:
         text = text.replace(thing, "#")
@@ -430,11 +430,11 @@ def names_in(text: str) -> tuple[str, ...]:
     german = not GERMAN.isdisjoint(words) and ENGLISH.isdisjoint(words)
     for match in capital_run(ascii_only=ascii_only).finditer(text):
         matches += run_names(match[0], begins_sentence(text, match.start()), german)
-    matches += TOOLS.intersection(words)
+    matches += (word for word in words if word in TOOLS)
     names = [name for name in dict.fromkeys(matches) if len(name) <= CHARACTERS_A_NAME]
     if len(names) > 1:  # «Nair» after «Priya Nair» adds nothing
         names = [each for each in names if not any(each != other and each in other.split() for other in names)]
-    return tuple(names[:MOST_NAMES])
+    return tuple(sorted(names[:MOST_NAMES], key=whole.find))
 
 
 def things(text: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack, cast
@@ -463,20 +463,25 @@ class MemoryStore(Closing):
         successors: Mapping[str, str] | None = None,
         terms: Mapping[tuple[str, str], TermEdit] | None = None,
         unjournaled: Mapping[tuple[str, str], TermEdit] | None = None,
+        only_if: Callable[[Self], bool] | None = None,
         why: str = "",
     ) -> list[Memory]:
         """New memories (made by `draft`), edits of stored ones by id, successions (old id to new) and edits of the
         space's terms by kind and name, as one operation of this name: all or nothing. `unjournaled` are edits of
         terms that the journal does not record, so that no undo reverts them. Secrets are removed from all of it.
-        Copies of what is replaced stay as they are; `supersede` takes them along. Returns the memories that are new or
-        changed. Raises `MemoryNotFound`, `SecretRefused` and `WrongType`."""
+        Copies of what is replaced stay as they are; `supersede` takes them along. `only_if` decides by what it reads in
+        the store that is passed to it whether anything is written, and decides again where others change that before
+        it is written. Returns the memories that are new or changed. Raises `MemoryNotFound`, `SecretRefused` and
+        `WrongType`."""
         recorded, others = (
             {(self._kind(kind), name): edit for (kind, name), edit in (each or {}).items()}
             for each in (terms, unjournaled)
         )
         wanted = WriteRequest(new, edits or {}, successors or {}, recorded, others)
         wanted.check()
-        return write_request.apply(self._engine, self.space, operation, wanted.guarded(self._guard), why=why)
+        holds = None if only_if is None else lambda reader: only_if(self.reading(reader))
+        guarded = wanted.guarded(self._guard)
+        return write_request.apply(self._engine, self.space, operation, guarded, why=why, only_if=holds)
 
     def edit(self, id: str, *, text: str | None = None, why: str = "", **fields: Unpack[Editable]) -> Memory:
         """Changes the text or other fields of a memory; what is not named stays. Embeds again only what changed;

@@ -15,24 +15,9 @@ from nacre import MemoryStore
 from nacre.engine import engine
 from nacre.errors import InvalidInput, StorageError, UndoBlocked
 from nacre.model import Memory
-from nacre.protocols import Backend, Committed, Expected, Outdated, Reader
+from nacre.protocols import Committed, Expected, Outdated, Reader
+from tests.overtaken import Overtaken
 from tests.prepared_stores import empty_store
-
-
-class Overtaken:
-    """A backend to which somebody else writes just before its next commit."""
-
-    def __init__(self, below: Backend, meanwhile: Callable[[], object]) -> None:
-        self._below = below
-        self._meanwhile: list[Callable[[], object]] = [meanwhile]
-
-    def commit(self, *given: Any) -> Committed | Outdated:
-        if self._meanwhile:
-            self._meanwhile.pop()()
-        return self._below.commit(*given)
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._below, name)
 
 
 def overtaken(store: MemoryStore, meanwhile: Callable[[MemoryStore], object]) -> MemoryStore:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -15,7 +17,9 @@ from nacre.memory_store import MemoryStore
 from nacre.minds.experience import Experience, ExperienceType
 from nacre.minds.experience_store import ExperienceStore
 from tests.minds.experience_factory import AGENT, Clock, make_experience, opened
+from tests.overtaken import Overtaken
 from tests.prepared_stores import empty_store
+from tests.torture.crowd import at_once
 
 
 @pytest.fixture
@@ -286,6 +290,73 @@ def test_four_threads_may_write_at_once(tmp_path: Path, clock: Clock) -> None:
         assert list(pool.map(write, range(4))) == [10, 10, 10, 10]
     store.clean_up()
     assert store.get_statistics()["total_experiences"] == len(store.search("", limit=50)) == 30
+
+
+def overtaken(store: ExperienceStore, meanwhile: Callable[[], object]) -> ExperienceStore:
+    """Another writer is faster at the store's next transaction."""
+    store.store._engine = replace(store.store._engine, store=Overtaken(store.store.backend, meanwhile))  # type: ignore[arg-type]
+    return store
+
+
+@pytest.mark.parametrize("days_ago", [0, 1])
+def test_what_another_writer_stores_meanwhile_is_not_stored_again(path: str, clock: Clock, days_ago: float) -> None:
+    own = opened(path, clock, dedup=True)
+    other = ExperienceStore(AGENT, store=own.store.as_actor("other"), dedup=True)
+    added = list[str]()
+    overtaken(own, lambda: added.append(other.add(make_experience())))
+    result = own.add_result(make_experience(days_ago=days_ago))
+    assert (result.stored, result.experience_id) == (False, added[0])
+    assert own.get_statistics()["total_experiences"] == 1
+
+
+def test_what_another_writer_stores_meanwhile_is_stored_where_duplicates_are_wanted(path: str, clock: Clock) -> None:
+    own = opened(path, clock)
+    other = ExperienceStore(AGENT, store=own.store.as_actor("other"))
+    overtaken(own, lambda: other.add(make_experience()))
+    assert own.add_result(make_experience(days_ago=1)).stored
+    assert own.get_statistics()["total_experiences"] == 2
+
+
+def test_two_that_make_room_at_once_remove_no_more_than_needed(
+    path: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = opened(path, clock)
+    for days in range(5):
+        first.add(make_experience(f"day {days}", days_ago=days))
+    own, other = (
+        ExperienceStore(AGENT, store=first.store.as_actor(name), max_experiences=3) for name in ("own", "other")
+    )
+    count, meanwhile = own._count, [lambda: other.add(make_experience("newest"))]
+
+    def count_before_another_writes() -> int:
+        counted = count()
+        if meanwhile:
+            meanwhile.pop()()
+        return counted
+
+    monkeypatch.setattr(own, "_count", count_before_another_writes)
+    own.clean_up()
+    assert contexts(own.search("")) == ["newest", "day 0", "day 1"]
+
+
+@pytest.mark.slow
+def test_processes_that_add_the_same_at_once_store_it_once(tmp_path: Path) -> None:
+    path = str(tmp_path / "garden.db")
+    with opened(path, Clock()):
+        pass
+    results = at_once([(add_same, (path, number)) for number in range(4)])
+    with opened(path, Clock()) as store:
+        assert len(store.search("", limit=100)) == SAME
+    assert sum(results) == SAME
+
+
+SAME = 10
+
+
+def add_same(path: str, number: int) -> int:
+    """In a process of its own; returns how many it stored."""
+    with opened(path, Clock(), dedup=True) as store:
+        return sum(store.add_result(make_experience(f"case {n}", days_ago=number)).stored for n in range(SAME))
 
 
 def test_what_was_added_is_there_after_reopening(tmp_path: Path, clock: Clock) -> None:

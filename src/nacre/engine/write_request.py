@@ -78,10 +78,23 @@ def with_fields(memory: Memory, fields: Mapping[str, object]) -> Memory:
     return replace(after, trashed_from=memory.status if after.status == TRASHED else "")
 
 
-def apply(engine: Engine, space: str, operation: str, request: WriteRequest, *, why: str = "") -> list[Memory]:
-    """All or nothing; returns the memories that are new or changed. Raises `MemoryNotFound`."""
+def apply(
+    engine: Engine,
+    space: str,
+    operation: str,
+    request: WriteRequest,
+    *,
+    why: str = "",
+    only_if: Callable[[Reader], bool] | None = None,
+) -> list[Memory]:
+    """All or nothing; returns the memories that are new or changed. Nothing where `only_if` does not hold of what it
+    reads when it is written. Raises `MemoryNotFound`."""
     derived, _ = engine.derive(request.new) if request.new else ([], ())
-    return apply_decided(engine, space, operation, derived, lambda _: request, why=why)
+
+    def decide(reader: Reader) -> WriteRequest | None:
+        return request if only_if is None or only_if(reader) else None
+
+    return apply_decided(engine, space, operation, derived, decide, why=why)
 
 
 def apply_decided(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count, islice, takewhile
 from pathlib import Path
 
 from nacre.access.view import Quota
+from nacre.engine.engine import retry_while_none
 from nacre.errors import AccessDenied, InvalidInput, NotAStore, QueryCostExceeded, UnknownName, WrongType
 from nacre.memory_store import MemoryStore
 from nacre.minds.experience import COMPRESSED, TYPE, Experience, ExperienceType, is_experience, parse_type
@@ -33,9 +35,14 @@ def has_all_terms(memory: Memory, terms: list[str]) -> bool:
     return set(terms) <= {stem for text in (memory.title, memory.text, *memory.tags) for stem in stems(text)}
 
 
+def same_text(draft: Memory) -> Filter:
+    """Experiences of the same type with the same context and outcome."""
+    return Filter.where(title=draft.title, text=draft.text, **{f"metadata__{TYPE}": draft.metadata[TYPE]})
+
+
 def find_same_text(store: Backend, draft: Memory, live: Filter, limit: int) -> list[Memory]:
     """Experiences of the same type with the same context and outcome, found through the words in a row."""
-    same = live & Filter.where(title=draft.title, text=draft.text, **{f"metadata__{TYPE}": draft.metadata[TYPE]})
+    same = live & same_text(draft)
     phrase = " ".join((stems(draft.title) or stems(draft.text))[:PHRASE])
     if not phrase:  # nothing but signs
         return store.page(draft.space, same, limit=limit).memories
@@ -97,7 +104,7 @@ class MemoryConnector(Mind):
 
     def store_experience(self, experience: Experience) -> str:
         """Raises `QuotaExceeded`. Giving the same experience again changes nothing."""
-        return self._write(self._draft(experience)).experience_id
+        return retry_while_none(partial(self._write, self._draft(experience))).experience_id
 
     def get_experience(self, experience_id: str) -> Experience | None:
         memory = self.store.get(experience_id)
@@ -177,16 +184,17 @@ class MemoryConnector(Mind):
         live = EXPERIENCES & Filter.live(self.store.now())
         return find_same_text(self._records, draft, live, MAX_DUPLICATES)
 
-    def _write(self, draft: Memory) -> AddedExperience:
+    def _write(self, draft: Memory, only_if: Callable[[MemoryStore], bool] | None = None) -> AddedExperience | None:
+        """None where `only_if` does not hold when it is written."""
         self._check_quota(draft)
         while (settled := self._with_free_id(draft)) is not None:
             try:
-                self.store.write(OPERATION, new=[settled])
+                written = self.store.write(OPERATION, new=[settled], only_if=only_if)
             except InvalidInput:
                 if not self._records.get_many(self.store.space, [settled.id]):
                     raise
                 continue  # another writer took the id in between
-            return AddedExperience(settled.id)
+            return AddedExperience(settled.id) if written else None
         return AddedExperience(draft.id, stored=False)
 
     def _with_free_id(self, draft: Memory) -> Memory | None:

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
+from math import inf
 from pathlib import Path
 from threading import Lock
 
+from nacre.engine.engine import retry_while_none
 from nacre.engine.review import trashed
 from nacre.errors import InvalidInput, MemoryNotFound
 from nacre.memory_store import MemoryStore
@@ -21,11 +23,13 @@ from nacre.minds.connector import (
     AddedExperience,
     MemoryConnector,
     mark_compressed,
+    same_text,
 )
 from nacre.minds.experience import TYPE, Experience, ExperienceType
 from nacre.minds.patterns import THRESHOLD, Discover, Discovery, discoveries_of
 from nacre.model import Filter, Memory
 from nacre.model.instants import DAY
+from nacre.model.memory import same_words
 from nacre.model.validate import checks_arguments
 from nacre.protocols import Compressed
 
@@ -80,15 +84,26 @@ class ExperienceStore(MemoryConnector):
 
     def add_result(self, experience: Experience) -> AddedExperience:
         """As `add`, and also returns duplicates and what left to make room."""
-        draft = self._draft(experience)
+        return retry_while_none(partial(self._add, self._draft(experience)))
+
+    def _add(self, draft: Memory) -> AddedExperience | None:
+        """None where another writer has stored the same since we looked."""
+        seq = self._records.seq_at(self.store.space, inf)
         alike = self._find_same(draft)
         itself = [memory.id for memory in alike if memory.created_at == draft.created_at]
         same = tuple(memory.id for memory in alike if memory.id not in (draft.id, *itself))
         if itself or (self.dedup and same):
             return AddedExperience((*itself, *same)[0], stored=False, duplicates=same)
-        done = self._write(draft)
+        done = self._write(draft, lambda present: not self._is_stored_since(present, seq, draft))
+        if done is None:
+            return None
         left = self._clean_up(sweeping=self._sweep_due(draft)).leaving if done.stored else ()
         return replace(done, duplicates=same, left=tuple(left))
+
+    def _is_stored_since(self, present: MemoryStore, seq: int, draft: Memory) -> bool:
+        same = EXPERIENCES & Filter.live(present.now()) & same_text(draft)
+        written = present.backend.written_since(present.space, seq, [same_words(draft.text)])
+        return any(same.admits(each) and (self.dedup or each.created_at == draft.created_at) for each in written)
 
     def clean_up(self) -> Cleanup:
         """Does all cleanup that is due, in one operation, and returns what was done."""
@@ -148,12 +163,15 @@ class ExperienceStore(MemoryConnector):
 
     def _clean_up(self, *, sweeping: bool) -> Cleanup:
         """Without `sweeping`, of what grows old by itself nothing is looked for."""
-        with self._cleaning:  # two that count at once would remove too many
-            return self._remove_due(sweeping=sweeping)
+        with self._cleaning:  # threads need not overtake each other
+            return retry_while_none(partial(self._remove_due, sweeping=sweeping))
 
-    def _remove_due(self, *, sweeping: bool) -> Cleanup:
+    def _remove_due(self, *, sweeping: bool) -> Cleanup | None:
+        """None where others have added or removed experiences meanwhile: two that count at once would remove too
+        many."""
         now = self.store.now()
-        due = self._over_limit()
+        counted = None if self.max_experiences is None else self._count()
+        due = self._over_limit(counted)
         aged: list[Memory] = []
         if sweeping:
             if self.max_age_days is not None:
@@ -164,14 +182,19 @@ class ExperienceStore(MemoryConnector):
         leaving = {memory.id: memory for memory in due if not protected(memory)}
         compressing = {memory.id: memory for memory in aged if memory.id not in leaving}
         edits = dict.fromkeys(compressing, mark_compressed) | dict.fromkeys(leaving, trashed)
-        if edits:
-            self.store.write(OPERATION, edits=edits, why="beyond the bounds" if leaving else "grown old")
+        why = "beyond the bounds" if leaving else "grown old"
+
+        def is_as_counted(present: MemoryStore) -> bool:
+            return counted is None or present.count(where=EXPERIENCES) == counted
+
+        if edits and not self.store.write(OPERATION, edits=edits, only_if=is_as_counted, why=why):
+            return None
         if compressing:
             self._records.commit([Compressed(self.store.space, tuple(compressing))])
         return Cleanup(leaving, compressing)
 
-    def _over_limit(self) -> list[Memory]:
-        beyond = 0 if self.max_experiences is None else self._count() - self.max_experiences
+    def _over_limit(self, counted: int | None) -> list[Memory]:
+        beyond = 0 if self.max_experiences is None or counted is None else counted - self.max_experiences
         return self.store.list_recent(beyond, order="oldest", where=EXPERIENCES) if beyond > 0 else []
 
     def _older_than(self, days: float, now: float, **also: object) -> list[Memory]:

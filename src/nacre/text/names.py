@@ -421,7 +421,7 @@ def names_in(text: str) -> tuple[str, ...]:
     A capital letter shows a name only where no sentence begins; there, a known first name, a known product, an unusual
     spelling or a second capitalized word does. In German, where nouns have one, only these do. Precise before complete.
     """
-    whole = text = text[:CHARACTERS_NAMED]
+    original = text = text[:CHARACTERS_NAMED]
     matches = things(text)
     for thing in matches:
         text = text.replace(thing, "#")
@@ -434,7 +434,7 @@ def names_in(text: str) -> tuple[str, ...]:
     names = [name for name in dict.fromkeys(matches) if len(name) <= CHARACTERS_A_NAME]
     if len(names) > 1:  # «Nair» after «Priya Nair» adds nothing
         names = [each for each in names if not any(each != other and each in other.split() for other in names)]
-    return tuple(sorted(names[:MOST_NAMES], key=whole.find))
+    return tuple(sorted(names[:MOST_NAMES], key=original.find))
 
 
 def things(text: str) -> list[str]:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from nacre.client import RemoteStore
+from nacre.engine.engine import retry_while_none
 from nacre.engine.supersede import TIMES_GIVEN, is_redacted, with_times_given
 from nacre.errors import InvalidInput
 from nacre.files import ThreadLock
@@ -111,21 +113,56 @@ def asks_for_nothing(query: str, k: int) -> bool:
 
 
 def add_turns(store: MemoryStore, session: str, turns: Sequence[Mapping[str, Any]]) -> list[Memory]:
-    """Stores turns of a conversation after those that it has, in one operation; each has `text`, `role` and what else
-    `MemoryStore.remember` takes. The newest turn is the last one also where the clock was set back, which then only
-    tells when a turn happened."""
-    with _placing:  # two threads do not take the same positions
-        where = Filter.where(position__ge=0)
-        last = store.list_recent(
-            1, session=session, where=where, include_archived=True, include_superseded=True, include_expired=True
-        )
-        start = (last[0].position or 0) + 1 if last else 0
-        fields: dict[str, Any] = {"type": "episodic", "session": session}
-        now = store.now()
-        # A server gives turns its own time, which our clock says nothing about.
-        if last and now < last[0].created_at and not isinstance(store, RemoteStore):
-            fields |= {"created_at": last[0].created_at, "occurred_at": now}
-        return store.remember_many([{**fields, "position": start + at, **turn} for at, turn in enumerate(turns)])
+    """Stores turns of a conversation after those that it has, in one operation, or several where they are many; each
+    has `text`, `role` and what else `MemoryStore.remember` takes. What others write at the same moment comes before or
+    after them. The newest turn is the last one also where the clock was set back, which then only tells when a turn
+    happened."""
+    with _placing:  # threads need not overtake each other
+        if isinstance(store, RemoteStore):
+            return store.remember_many(placed_turns(store, session, turns, last_turn(store, session)))
+        stored: list[Memory] = []
+        for start in range(0, len(turns), PART):
+            part = turns[start : start + PART]
+            stored += retry_while_none(partial(add_after_last, store, session, part))
+        return stored
+
+
+def add_after_last(store: MemoryStore, session: str, turns: Sequence[Mapping[str, Any]]) -> list[Memory] | None:
+    """None where others have added turns to the session meanwhile."""
+    last = last_turn(store, session)
+    drafts = [store.draft(**fields) for fields in placed_turns(store, session, turns, last)]
+
+    def is_still_last(present: MemoryStore) -> bool:
+        now_last = last_turn(present, session)
+        return place_of(now_last) == place_of(last)
+
+    return store.write("remember", new=drafts, only_if=is_still_last) or None
+
+
+def last_turn(store: MemoryStore, session: str) -> Memory | None:
+    """Also one that is archived or was replaced: its position is taken."""
+    where = Filter.where(position__ge=0)
+    last = store.list_recent(
+        1, session=session, where=where, include_archived=True, include_superseded=True, include_expired=True
+    )
+    return last[0] if last else None
+
+
+def place_of(turn: Memory | None) -> tuple[object, ...]:
+    return () if turn is None else (turn.position, turn.created_at)
+
+
+def placed_turns(
+    store: MemoryStore, session: str, turns: Sequence[Mapping[str, Any]], last: Memory | None
+) -> list[dict[str, Any]]:
+    """The fields of the turns with the positions that follow."""
+    start = 0 if last is None else (last.position or 0) + 1
+    fields: dict[str, Any] = {"type": "episodic", "session": session}
+    now = store.now()
+    # A server gives turns its own time, which our clock says nothing about.
+    if last is not None and now < last.created_at and not isinstance(store, RemoteStore):
+        fields |= {"created_at": last.created_at, "occurred_at": now}
+    return [{**fields, "position": start + at, **turn} for at, turn in enumerate(turns)]
 
 
 def fenced_hits(hits: Iterable[Hit]) -> str:

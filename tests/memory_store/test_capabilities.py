@@ -11,7 +11,7 @@ import pytest
 from nacre import MemoryStore
 from nacre.access.capabilities import AgentCapabilities, ScopeLevel
 from nacre.access.view import BASE, NO_LIMIT, ORDERED
-from nacre.errors import AccessDenied, InvalidInput, QueryCostExceeded, QuotaExceeded, UnknownName
+from nacre.errors import AccessDenied, InvalidInput, QueryCostExceeded, QuotaExceeded, UndoRefused, UnknownName
 from nacre.model import Filter
 from nacre.settings import Settings
 
@@ -37,9 +37,9 @@ def path(tmp_path: Path, content: bytes) -> Path:
     return path
 
 
-def opened(path: Path, scope: ScopeLevel, **limits: object) -> MemoryStore:
+def opened(path: Path, scope: ScopeLevel, *, session: str = "one", **limits: object) -> MemoryStore:
     can = AgentCapabilities(scope, **limits)  # type: ignore[arg-type]
-    return MemoryStore(path, embedder="hashing", agent="ada", session="one", capabilities=can)
+    return MemoryStore(path, embedder="hashing", agent="ada", session=session, capabilities=can)
 
 
 READS = {
@@ -155,6 +155,32 @@ def test_a_quota_bounds_what_an_agent_holds_and_refuses_the_whole_act(path: Path
     assert store.count() == 3
     store.purge(kept.id)
     assert store.remember("y" * 600)
+
+
+@pytest.mark.parametrize("scope", list(ScopeLevel))
+def test_an_undo_after_the_agents_own_purge_says_that_it_cannot_be_undone(path: Path, scope: ScopeLevel) -> None:
+    store = opened(path, scope)
+    kept, gone = store.remember("The gate is green"), store.remember("Nina keeps the spare key")
+    store.edit(kept.id, text="The gate is blue")
+    store.purge(gone.id)
+    with pytest.raises(UndoRefused, match="The last operation \\(purge"):
+        store.undo()
+    (purge,) = store.journal(limit=1)
+    assert (purge.operation.name, purge.memory_id) == ("purge", gone.id)
+    with pytest.raises(UndoRefused, match="A purge cannot be undone"):
+        store.undo(purge.operation.batch)
+    assert [memory.text for memory in store.get_many([kept.id])] == ["The gate is blue"]
+
+
+def test_an_agent_bound_to_a_session_does_not_learn_what_it_purged_in_another_one(path: Path) -> None:
+    here, there = (opened(path, ScopeLevel.SESSION_ONLY, session=session) for session in ("one", "two"))
+    kept, gone = here.remember("The gate is green"), there.remember("Nina keeps the spare key")
+    here.edit(kept.id, text="The gate is blue")
+    before = here.journal()
+    there.purge(gone.id)
+    assert here.journal() == before
+    here.undo()
+    assert [memory.text for memory in here.get_many([kept.id])] == ["The gate is green"]
 
 
 def test_what_another_process_wrote_in_the_agents_name_counts_too(path: Path) -> None:

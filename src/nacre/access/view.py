@@ -6,6 +6,7 @@ Costs are in the published units: a full scan is ten times a look-up, an unbound
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nacre.access.capabilities import NOTHING, Access, Role, ScopeLevel
-from nacre.engine.engine import FOR_REVIEW, RELATION, SPACE, UNDO
+from nacre.engine.engine import FOR_REVIEW, PURGE, RELATION, SPACE, UNDO
 from nacre.engine.operation_parts import undone_batches
 from nacre.engine.space_names import renamed_in_tokens, why_others_would_enter
 from nacre.errors import AccessDenied, Cancelled, InvalidInput, QueryCostExceeded, QuotaExceeded
@@ -254,12 +255,16 @@ SUBQUERY = 3
 ORDERED = 2
 NO_LIMIT = 20
 PAGE = 500  # journal entries read at once
+REMEMBERED_REMOVALS = 32  # the last purges of an agent, which an undo must not pass over
 
 
 class SeenJournal:
-    def __init__(self, below: Reader, access: Access) -> None:
+    """`removals` are the operations by which this agent has removed memories for good through its view."""
+
+    def __init__(self, below: Reader, access: Access, removals: Collection[str]) -> None:
         self._below = below
         self._access = access
+        self._removals = removals
 
     def read(self, data: JournalFilter, *, newest_first: bool, limit: int | None) -> list[JournalEntry]:
         space = self._access.space
@@ -295,9 +300,16 @@ class SeenJournal:
 
     def _shows(self, entry: JournalEntry, since: dict[str, int]) -> bool:
         if entry.kind != MEMORY:
-            across = self._access.capabilities.scope.includes(ScopeLevel.CROSS_SESSION_READ)
-            return across and entry.operation.actor == self._access.agent
+            return self._is_of_any_session(entry.operation)
+        if entry.operation.name == PURGE and entry.before is None and entry.after is None:
+            # The memory is gone, and with it whose it was: only who removed it is known.
+            return entry.operation.batch in self._removals or self._is_of_any_session(entry.operation)
         return entry.memory_id in since and entry.seq > since[entry.memory_id]
+
+    def _is_of_any_session(self, operation: Operation) -> bool:
+        """Whether the agent sees all of its sessions, and this is of one of them: an entry does not say of which."""
+        across = self._access.capabilities.scope.includes(ScopeLevel.CROSS_SESSION_READ)
+        return across and operation.actor == self._access.agent
 
     def _seen_since(self, memory: Memory) -> int:
         """The number of the last entry before which it was not this agent's to see; 0 when it always was."""
@@ -317,10 +329,10 @@ class SeenJournal:
 class RestrictedReader:
     """One state of the store as the agent sees it; what it does not see is not there, not even in a statistic."""
 
-    def __init__(self, below: Reader, access: Access) -> None:
+    def __init__(self, below: Reader, access: Access, removals: Collection[str] = ()) -> None:
         self._reader = below
         self._access = access
-        self._seen = SeenJournal(below, access)
+        self._seen = SeenJournal(below, access, removals)
 
     def get(self, space: str, id: str) -> Memory | None:
         return next(iter(self.get_many(space, [id])), None)
@@ -494,7 +506,8 @@ class RestrictedReader:
 
 class RestrictedView(RestrictedReader):
     def __init__(self, below: Backend, access: Access) -> None:
-        super().__init__(below, access)
+        self._removals: deque[str] = deque(maxlen=REMEMBERED_REMOVALS)
+        super().__init__(below, access, self._removals)
         self._below = below
         own, megabytes = Filter.where(agent=access.agent), access.capabilities.memory_quota_mb
         self._quota = Quota(lambda: below.size(access.space, own), megabytes)
@@ -504,7 +517,7 @@ class RestrictedView(RestrictedReader):
         return RestrictedReader(self._below.at(space, seq), self._access)
 
     def observed(self, expected: Expected) -> RestrictedReader:
-        return RestrictedReader(self._below.observed(expected), self._access)
+        return RestrictedReader(self._below.observed(expected), self._access, self._removals)
 
     def commit(
         self,
@@ -532,6 +545,8 @@ class RestrictedView(RestrictedReader):
             mark.written = mark.written or isinstance(result, Committed)
             if isinstance(result, Outdated) and mark.key in result.actual.terms:
                 raise Cancelled  # another request with the same key has taken over
+        if operation is not None and operation.name == PURGE and isinstance(result, Committed) and result.entries:
+            self._removals.append(operation.batch)
         written = performed.get()
         if written is not None and operation is not None and isinstance(result, Committed):
             written.append(operation.batch)

@@ -53,6 +53,7 @@ FOR_REVIEW = "review"  # in a term's data: nobody has confirmed it yet
 SPACE = "space"  # the kind of term that describes a space
 FORMER_NAMES = "formerly"  # in a space's term: names by which copies outside of the store may know it
 UNDO = "undo"  # the name of the operation that takes others back
+PURGE = "purge"  # that of the operation that removes memories for good
 DELETE_SPACE = "delete_space"  # that of the operation that moves all memories of a space to the trash
 ATTEMPTS, PATIENCE_SECONDS = 100, 60.0  # both pass before a write that others overtake again and again is given up
 PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.001, 0.05  # before the next attempt, at most: about as long as a write takes

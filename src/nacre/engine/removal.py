@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from nacre.engine.engine import FORMER_NAMES, SPACE, Engine, Lookup, PendingChanges, Plan
+from nacre.engine.engine import FORMER_NAMES, PURGE, SPACE, Engine, Lookup, PendingChanges, Plan
 from nacre.engine.supersede import REDACTED, chain_without
 from nacre.engine.undo import batches_under_way
 from nacre.errors import MemoryNotFound
@@ -37,7 +37,7 @@ def purge(
         gone = (Change(memory, None, journaled=False) for memory in chosen)
         return [*around, *gone, *(Scrubbed(space, id) for id in removed)]
 
-    return remove(engine, "purge", space, plan, why)
+    return remove(engine, PURGE, space, plan, why)
 
 
 def has_past(reader: Reader, space: str, id: str) -> bool:

@@ -12,7 +12,7 @@ from itertools import islice
 from shlex import quote
 from typing import Any, NamedTuple, TypeAlias
 
-from nacre.engine.engine import FOR_REVIEW, FORMER_NAMES, RELATION, SPACE, UNDO, Engine, import_under_way
+from nacre.engine.engine import FOR_REVIEW, FORMER_NAMES, PURGE, RELATION, SPACE, UNDO, Engine, import_under_way
 from nacre.engine.operation_parts import PART, PartSize, long_operation, refuse_stopped, undone_batches, undone_by
 from nacre.engine.space_names import renamed, why_name_is_taken, why_others_would_enter
 from nacre.errors import InvalidInput, NacreError, OperationNotFound, StoreFull, UndoBlocked, UndoRefused
@@ -35,7 +35,6 @@ from nacre.protocols import own_batches as batches_of_connection
 
 log = logging.getLogger("nacre")
 
-PURGE = "purge"
 FINAL = (PURGE, "redact", "compact")  # operations that cannot be undone
 MAKE_SPACES = ("create_space", "copy_space")  # operations in another space than that in which they are asked for
 TYPE = "type"  # the kind of term that names a type of memories

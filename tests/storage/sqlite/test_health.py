@@ -53,6 +53,34 @@ def test_a_text_of_which_a_byte_has_changed_is_named(tmp_path: Path, fields: dic
         assert store.health(thorough=True).notes == ()
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE counter SET n = n + 1 WHERE field = 'term' AND name = 'lamp'",
+        "DELETE FROM counter WHERE field = 'term' AND name = 'green'",
+        "INSERT INTO counter SELECT space, field, status, 'no stem', 1 FROM counter WHERE name = 'lamp'",
+        "UPDATE counter SET name = CAST(x'ff' AS TEXT) WHERE field = 'term' AND name = 'lamp'",
+        "UPDATE counter SET n = n + 1 WHERE field = 'tags' AND name = 'light'",
+        "UPDATE journal SET stems = stems + 1",
+    ],
+)
+def test_counters_that_do_not_fit_the_memories_are_found_and_computed_again(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "store.db"
+    with MemoryStore(path, embedder="hashing", on_conflict="ignore", space="hall") as store:
+        store.remember_many([{"text": "The lamp is green", "tags": ["light"]}, "The door is painted green"])
+        assert store.health(thorough=True).problems == ()
+    connection = apsw.Connection(str(path))
+    connection.execute(damage)
+    assert connection.changes() > 0
+    connection.close()
+    with MemoryStore(path, embedder="hashing", space="hall") as store:
+        assert store.health().problems == ()
+        (problem,) = store.health(thorough=True).problems
+        assert problem.startswith("The counters of words and names ") and "nacre store reindex" in problem
+        store.reindex()
+        assert store.health(thorough=True).problems == ()
+
+
 def test_many_altered_texts_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with MemoryStore(path, embedder="hashing", on_conflict="ignore") as store:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 
 from nacre.model.memory import embedded_head, piece_digest
 from nacre.model.validate import RANGES
 from nacre.protocols import Health
+from nacre.storage import tables
 from nacre.storage.health_notes import OUT_OF_RANGE, WEIGHT_OUT_OF_RANGE, altered_notes, range_notes
 from nacre.storage.sqlite import damage, schema
 from nacre.storage.sqlite.connection import LEFT_IN_LOG, LEFT_IN_LOG_NOTE
-from nacre.storage.sqlite.rows import Row, only_row, plain_text
+from nacre.storage.sqlite.rows import RECORDS, SELECTED, Row, from_row, only_row, plain_text
 
 REINDEX = "Run `nacre store reindex` to compute it again; no memory is lost."
+NAMED = 5  # spaces in a message
 FIX = "Run `nacre doctor --fix`, which keeps everything that can be read, or `nacre store backup restore`."
 
 
@@ -27,7 +30,7 @@ def examine(connection: apsw.Connection, path: Path, *, thorough: bool) -> Healt
         if not thorough:
             return health
         faults = tuple(damages(connection))
-        counters = () if faults else (*miscounted(connection), *misnamed(connection))
+        counters = () if faults else (*miscounted(connection), *miscounted_names(connection), *misnamed(connection))
         vectors = tuple(vector_damages(connection))
         notes = health.notes
         if missing := damage.missing_entries(connection):
@@ -94,6 +97,61 @@ def miscounted(connection: apsw.Connection) -> Iterator[str]:
     )
     if worded != contents:
         yield f"The counters say {worded} texts with words, and there are {contents}. {REINDEX}"
+
+
+def miscounted_names(connection: apsw.Connection) -> Iterator[str]:
+    """Counters that say of a space, of a stem, or of a name that memories have, another number than counting says."""
+    try:
+        kept = counters_kept(connection)
+    except damage.UNREADABLE as error:
+        yield f"The counters of words and names cannot be read ({damage.reason(error)}). {REINDEX}"
+        return
+    present, rows = counters_of_memories(connection), connection.execute("SELECT number, name FROM space").fetchall()
+    wrong = sorted(str(name) for space, name in rows if kept[int(space)] != present[int(space)])  # type: ignore[arg-type]
+    if wrong:
+        more = f" and {len(wrong) - NAMED} more" if len(wrong) > NAMED else ""
+        spaces = f"space {wrong[0]}" if len(wrong) == 1 else f"spaces {', '.join(wrong[:NAMED])}{more}"
+        yield f"The counters of words and names do not fit the memories of the {spaces}. {REINDEX}"
+
+
+class Counted(NamedTuple):
+    """What is counted in a space: memories, the lengths of their versions, and of each further counter its number times
+    the hash of its names, summed. All stems of a large store are too many to be counted one by one in memory; two sums
+    are hardly ever equal where one counter differs."""
+
+    memories: int = 0
+    stems: int = 0
+    counters: int = 0
+
+
+def counters_kept(connection: apsw.Connection) -> defaultdict[int, Counted]:
+    hashed = Counter[int]()
+    rows: Iterable[tuple[Any, ...]] = connection.execute(
+        "SELECT space, CAST(n AS INTEGER), field, status, name FROM counter"
+    )
+    for space, n, *key in rows:
+        hashed[space] += n * hash(tuple(key))
+    result: defaultdict[int, Counted] = defaultdict(Counted)
+    spaces: Iterable[tuple[Any, ...]] = connection.execute("SELECT number, memories, stems FROM present")
+    for space, memories, stems in spaces:
+        result[space] = Counted(memories, stems, hashed[space])
+    return result
+
+
+def counters_of_memories(connection: apsw.Connection) -> defaultdict[int, Counted]:
+    result: defaultdict[int, Counted] = defaultdict(Counted)
+    present: Iterable[tuple[Any, ...]] = connection.execute(
+        f"SELECT version.space, version.stems, version.length, content.words, {SELECTED} FROM {RECORDS}"
+        " WHERE version.seq_to IS NULL"
+    )
+    for space, stems, length, lines, *record in present:
+        distinct = tables.distinct_stems(*tables.unpacked_stems(lines, 3), *tables.unpacked_stems(stems, 2))
+        hashed = sum(hash((tables.TERM, "", stem)) for stem in distinct)
+        for (_, *key), n in tables.counts_of(space, from_row(record)).items():
+            hashed += n * hash(tuple(key))
+        counted = result[space]
+        result[space] = Counted(counted.memories + 1, counted.stems + length, counted.counters + hashed)
+    return result
 
 
 def misnamed(connection: apsw.Connection) -> Iterator[str]:

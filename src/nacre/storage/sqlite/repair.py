@@ -369,10 +369,10 @@ def recount(connection: apsw.Connection) -> None:
     terms: dict[int, Counter[str]] = defaultdict(Counter)
     totals: Counter[int] = Counter()
     lengths: Counter[int] = Counter()
-    present: list[tuple[Any, ...]] = connection.execute(
+    present: Iterable[tuple[Any, ...]] = connection.execute(  # one by one: they are the whole store
         f"SELECT version.space, version.stems, version.length, content.words, {SELECTED} FROM {RECORDS}"
         " WHERE version.seq_to IS NULL"
-    ).fetchall()
+    )
     for space, stems, length, lines, *record in present:
         counts.update(counts_of(space, from_row(record)))
         distinct = tables.distinct_stems(*tables.unpacked_stems(lines, 3), *tables.unpacked_stems(stems, 2))

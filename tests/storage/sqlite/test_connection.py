@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -365,6 +366,50 @@ def test_where_no_file_may_grow_a_store_is_read_by_every_thread_and_written_agai
             assert store.count() == 3
         store.remember("room again")
         assert store.count() == 4
+
+
+READ_LOCK = """
+import fcntl, sys
+with open(sys.argv[1], "rb") as file:
+    fcntl.lockf(file, fcntl.LOCK_SH, 510, 0x40000002)  # as SQLite locks a file that it reads
+    print("locked", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_where_no_file_may_grow_two_that_waited_for_a_third_do_not_wait_for_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = filled(tmp_path / "s.db", 1)
+    answers: list[str] = []
+    waiting = dict[int, int]()  # how often each thread has tried
+    both_wait = threading.Event()
+    pause = time.sleep
+
+    def note_that_it_waits(seconds: float) -> None:
+        thread = threading.get_ident()
+        waiting[thread] = waiting.get(thread, 0) + 1
+        if len(waiting) == 2 and min(waiting.values()) > 2:
+            both_wait.set()
+        pause(seconds)
+
+    def ask() -> None:
+        answers.append(store.list_recent()[0].text)
+
+    third = [sys.executable, "-c", READ_LOCK, str(file)]
+    with no_file_may_grow(), opened(file) as store:
+        with subprocess.Popen(third, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as reader:
+            assert reader.stdout is not None
+            assert reader.stdout.readline() == b"locked\n"
+            monkeypatch.setattr(time, "sleep", note_that_it_waits)
+            threads = [threading.Thread(target=ask) for _ in range(2)]
+            for thread in threads:
+                thread.start()
+            assert both_wait.wait(60)
+            reader.communicate(b"\n")
+        for thread in threads:
+            thread.join()
+    assert len(answers) == 2
 
 
 def test_where_no_file_may_grow_the_log_that_a_crash_left_is_read_too(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import random
 import re
 import threading
 import time
@@ -169,6 +170,9 @@ BUSY_SECONDS = 10.0
 # SQLite's own waiting pauses up to 100 ms between two tries: beside an import, which lets others in for a few
 # milliseconds at a time, a writer could miss every gap.
 PAUSE_SECONDS = 0.002
+LONGEST_PAUSE_SECONDS = (
+    0.02  # of who needs the file alone; of different lengths, so that two do not meet again and again
+)
 PASSING_SECONDS = 0.5  # that a purge waits for readers to leave the write-ahead log
 CACHE_KIB = 8192
 LOG_BYTES = 16 << 20  # of the write-ahead log; a bulk load leaves more, which is given back when it ends
@@ -537,12 +541,24 @@ class Connections:
                 return self._connect_to_write()
             except CANNOT_WRITE as error:
                 if lacks_room(error):
-                    return self._connect_to_write(alone=True)
+                    return self._connect_alone()
                 # Only where nothing can be written: a passing fault, as while the file is replaced, is no reason.
                 connection = None if writable(self.path) else self._connect_to_read()
                 if connection is None:
                     raise
                 return connection
+
+    def _connect_alone(self) -> apsw.Connection:
+        """In its mode of locking alone SQLite keeps the lock for reading while it waits for that for writing: two that
+        wait so would wait for each other. So whoever does not get the file closes it, and tries again."""
+        deadline = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                return self._connect_to_write(alone=True)
+            except apsw.BusyError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(random.uniform(PAUSE_SECONDS, LONGEST_PAUSE_SECONDS))
 
     def _connect_to_write(self, *, alone: bool = False) -> apsw.Connection:
         """`alone` shares the file with nobody, which needs no room on the disk until something is written."""
@@ -593,14 +609,16 @@ class Connections:
         configure(connection)
 
     def _prepare(self, connection: apsw.Connection, *, alone: bool) -> None:
-        wait_for_others(connection, BUSY_SECONDS)
+        seconds = 0.0 if alone else BUSY_SECONDS
+        wait_for_others(connection, seconds)
         unlock(connection, self.path, self.key)
         if alone:
             connection.pragma("locking_mode", ALONE)
         if not schema.has_tables(connection, self.path):
-            patiently(lambda: schema.prepare(connection, self.path))
+            patiently(lambda: schema.prepare(connection, self.path), seconds)
         schema.require_own_triggers(connection, self.path)
-        patiently(lambda: schema.share(connection))
+        patiently(lambda: schema.share(connection), seconds)
+        wait_for_others(connection, BUSY_SECONDS)
         configure(connection)
 
 
@@ -667,9 +685,9 @@ def make_private(path: Path) -> None:
                 copy_owner_write(path, beside)
 
 
-def patiently(attempt: Step) -> None:
+def patiently(attempt: Step, seconds: float = BUSY_SECONDS) -> None:
     """Turning on WAL needs the file alone for a moment and does not wait for it as other statements do."""
-    deadline = time.monotonic() + BUSY_SECONDS
+    deadline = time.monotonic() + seconds
     while True:
         try:
             return attempt()

@@ -11,6 +11,7 @@ from nacre import Link, Memory, MemoryStore
 from nacre.lifecycle.consolidation import ConsolidationConfig, Consolidator, worth
 from tests.lifecycle.aged import DAY, NOW, Turned
 from tests.lifecycle.placed import AS_LETTERS, Angles, acts, recalled, whole
+from tests.overtaken import Overtaken
 from tests.samples import existing, ids
 
 HOUR = 3_600.0
@@ -298,6 +299,28 @@ def test_a_noted_conflict_keeps_its_memories_apart(store: MemoryStore) -> None:
     kept(store, "a")
     kept(store, "b", links=[Link("a", "conflicts", data={"kind": "contradiction"})])
     assert Consolidator(store).consolidate().memories_archived == 0
+
+
+def test_a_conflict_that_was_noted_since_the_plan_keeps_its_memories_apart(store: MemoryStore) -> None:
+    for id in ("a", "b"):
+        kept(store, id)
+    plan = Consolidator(store).plan()
+    assert [len(each.memories) for each in plan] == [2]
+    store.link("b", "a", "conflicts", data={"kind": "contradiction"})
+    before = whole(store)
+    assert Consolidator(store).apply(plan) == []
+    assert whole(store) == before
+    assert [item.id for item in store.review(kinds="conflict")] == ["b:a"]
+
+
+def test_a_conflict_that_is_noted_while_a_plan_is_applied_keeps_its_memories_apart(store: MemoryStore) -> None:
+    for id in ("a", "b"):
+        kept(store, id)
+    slow = store.as_actor("slow")
+    below = Overtaken(store.backend, lambda: store.link("b", "a", "conflicts", data={"kind": "contradiction"}))
+    slow._engine = replace(slow._engine, store=below)  # type: ignore[arg-type]
+    assert Consolidator(slow).consolidate().memories_archived == 0
+    assert [existing(store, id).superseded_by for id in ("a", "b")] == ["", ""]
 
 
 @pytest.mark.parametrize(

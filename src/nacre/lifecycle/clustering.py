@@ -158,6 +158,12 @@ def states_another(one: Memory, other: Memory) -> bool:
     )
 
 
+def notes_between(memories: Sequence[Memory]) -> set[tuple[str, str]]:
+    """The pairs of these memories of which a comparison noted that they state different things."""
+    ids = {memory.id for memory in memories}
+    return {(one.id, link.to) for one in memories for link in one.links if link.to in ids and is_note(link)}
+
+
 def names_and_numbers(memory: Memory) -> set[str]:
     """Folded. Any first word may have a capital: it is a name where it is known as one."""
     known = {word.casefold() for name in memory.entities for word in name.split()}

@@ -14,6 +14,7 @@ from nacre.lifecycle.clustering import (
     all_unchanged,
     by_centroid,
     grouped,
+    notes_between,
     readers,
     replace_members,
     states_another,
@@ -136,7 +137,7 @@ class Consolidator:
             successors: dict[str, str] = {}
             for each in plan:
                 current = all_unchanged(each.memories, pending)
-                if current and len(set(map(replacement_key, current))) == 1:  # one may have got other times or readers
+                if current and still_one(each.memories, current):
                     pending.add(promote(each, current, pending, engine, hard=self.hard))
                     successors |= {memory.id: current[0].id for memory in current[1:] if not memory.pinned}
                     done.append(each)
@@ -147,6 +148,11 @@ class Consolidator:
         if plan:
             engine.write_named(CONSOLIDATE, carry_out, why)
         return done
+
+
+def still_one(planned: Sequence[Memory], current: Sequence[Memory]) -> bool:
+    """False where one of them has got other times or readers since the plan, or two were found to conflict."""
+    return len(set(map(replacement_key, current))) == 1 and notes_between(current) <= notes_between(planned)
 
 
 def replacement_key(memory: Memory) -> tuple[Hashable, ...]:

@@ -204,6 +204,24 @@ def test_what_is_not_a_conflict_is_never_asked_again(waiting: MemoryStore) -> No
     assert "new:old" in [item.id for item in waiting.review()]
 
 
+@pytest.mark.parametrize(("decision", "rel"), [("not_a_conflict", "distinct_from"), ("keep_both", "contradicts")])
+def test_a_conflict_that_was_linked_by_hand_is_settled_by_a_decision_too(
+    store: MemoryStore, decision: str, rel: str
+) -> None:
+    store.remember("The gate is green", id="old")
+    store.remember("Ducks swim on the lake", id="new", on_conflict="ignore")
+    for _ in range(2):  # somebody may link them again
+        store.link("old", "new", "conflicts")
+        assert [item.id for item in store.review(kinds="conflict")] == ["new:old"]
+        before = content(store)
+        assert store.decide("new:old", decision)
+        assert store.review(kinds="conflict") == []
+        assert (existing(store, "new").links, existing(store, "old").links) == ((Link("old", rel),), ())
+        batch = store.undo()[0].operation.batch
+        assert content(store) == before
+        store.undo(batch)
+
+
 def test_an_edited_text_is_compared_as_a_new_one_is(store: MemoryStore) -> None:
     store.remember("The port of the mail server is 80", id="old")
     store.remember("Ducks swim on the lake", id="new")

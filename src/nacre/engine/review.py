@@ -307,7 +307,7 @@ def decide_conflict(engine: Engine, space: str, conflict: Conflict, decision: st
         noted = conflict_links(*current) or conflict_links(*reversed(current))
         waits = bool(noted) and is_open(reader, *newer_first(*current), noted[0].kind)
         refuse_settled(conflict_id(conflict), *current, waits=waits)
-        newer, older = without_notes(current[0], [current[1].id]), without_notes(current[1], [current[0].id])
+        newer, older = (without_conflict(*pair) for pair in (current, current[::-1]))
         after = outcome(reader, newer, older, decision, conflict, edit, engine.clock())
         before = {each.id: each for each in engine.get_existing(reader, space, list(after))}
         changed = [(before[id], each) for id, each in after.items() if each != before[id]]
@@ -370,7 +370,8 @@ def outcome(
     if decision in ("keep_both", "not_a_conflict"):
         apart = decision == "not_a_conflict" or conflict.kind == "duplicate"
         rel = DISTINCT if apart else CONTRADICTS
-        after[newer.id] = replace(newer, links=(*newer.links, Link(older.id, rel)))
+        if all((link.to, link.rel) != (older.id, rel) for link in newer.links):  # the same may have been decided before
+            after[newer.id] = replace(newer, links=(*newer.links, Link(older.id, rel)))
         right = [newer.id, older.id] if decision == "keep_both" else []
     elif decision in ("trash_newer", "trash_older"):
         rejected, kept = (newer, older) if decision == "trash_newer" else (older, newer)
@@ -457,6 +458,14 @@ def validated(now: float, confidence: float | None = None) -> Callable[[Memory],
 
 def trashed(memory: Memory) -> Memory:
     return memory if memory.status == TRASHED else replace(memory, status=TRASHED, trashed_from=memory.status)
+
+
+def without_conflict(memory: Memory, other: Memory) -> Memory:
+    """Without what says that the two conflict, once that is decided: also without a link that somebody made by hand,
+    which would bring the same question again."""
+    settled = conflict_links(memory, other)
+    links = tuple(link for link in memory.links if link not in settled)
+    return without_notes(replace(memory, links=links) if settled else memory, [other.id])
 
 
 def conflict_links(memory: Memory, other: Memory) -> list[Link]:

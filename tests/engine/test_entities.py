@@ -46,7 +46,7 @@ def test_spellings_of_one_name_are_one_entity_and_the_most_mentioned_comes_first
 def test_every_way_of_writing_recognises_names_and_keeps_those_that_are_given(store: MemoryStore) -> None:
     assert store.remember("Boris Volkov met Sarah Chen").entities == ("Boris Volkov", "Sarah Chen")
     (many,) = store.remember_many(["Ask Boris Volkov about PR #7"])
-    assert many.entities == ("PR #7", "Boris Volkov")
+    assert many.entities == ("Boris Volkov", "PR #7")
     assert store.draft("the plan of Boris Volkov").entities == ("Boris Volkov",)
     given = store.remember("The boat of Sarah Chen is blue", entities=["the Gull", "sarah chen"])
     assert given.entities == ("the Gull", "sarah chen")

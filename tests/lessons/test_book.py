@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from nacre.lessons.vocabulary import Key
 from nacre.settings import Settings
 from tests.embedders import WordBag
 from tests.lessons.factories import add_terms, learn, new_book
+from tests.overtaken import Overtaken
 from tests.samples import existing
 
 
@@ -565,3 +568,42 @@ def test_a_lesson_that_is_rewritten_is_trusted_as_what_it_says_now(book: LessonB
     book.update(lesson, content="They run at one")
     again = book.store.get(lesson)
     assert again is not None and (again.trust, dict(again.metadata)) == (1.0, {})
+
+
+def overtaken(book: LessonBook, meanwhile: Callable[[LessonBook], object]) -> LessonBook:
+    """A book over the same store, which another writer overtakes at its next change."""
+    slow = book.store.as_actor("slow")
+    slow._engine = replace(slow._engine, store=Overtaken(book.store.backend, lambda: meanwhile(book)))  # type: ignore[arg-type]
+    return LessonBook(store=slow)
+
+
+def test_two_who_merge_two_tags_into_each_other_at_once_make_no_ring_of_aliases() -> None:
+    book = new_book()
+    for tag in ("alpha", "beta"):
+        book.learn(f"About {tag}", f"What {tag} means", tags=[tag])
+    slow = overtaken(book, lambda other: other.merge_tags("beta", "alpha"))
+    with pytest.raises(InvalidInput, match="already an alias"):
+        slow.merge_tags("alpha", "beta")
+    assert {name for name, data in book.store.vocabulary("tag").items() if data.get("alias_of")} == {"beta"}
+    assert [tag.name for tag in book.tags().data] == ["alpha"]
+
+
+def test_two_who_alias_two_tags_to_each_other_at_once_make_no_ring() -> None:
+    book = new_book()
+    slow = overtaken(book, lambda other: other.alias_tag("beta", "alpha"))
+    with pytest.raises(InvalidInput, match="already an alias"):
+        slow.alias_tag("alpha", "beta")
+
+
+def test_two_who_put_two_tags_under_each_other_at_once_make_no_ring() -> None:
+    book = new_book()
+    slow = overtaken(book, lambda other: other.relate_tags("beta", "alpha", "child_of"))
+    with pytest.raises(InvalidInput, match="already under"):
+        slow.relate_tags("alpha", "beta", "child_of")
+
+
+def test_a_tag_that_somebody_merges_meanwhile_is_related_by_its_new_name() -> None:
+    book = new_book()
+    slow = overtaken(book, lambda other: other.alias_tag("js", "javascript"))
+    assert slow.relate_tags("react", "js", "child_of").data
+    assert book.store.vocabulary("tag")["react"] == {"parents": ["javascript"]}

@@ -54,6 +54,7 @@ from nacre.lessons.vocabulary import (
     TermValidator,
     Vocabulary,
     add_reference,
+    change_vocabulary,
     every_lesson,
     normalize,
     normalize_all,
@@ -343,7 +344,9 @@ class LessonBook(StoreUser):
 
     def alias_tag(self, alias: str, of: str, *, why: str = "") -> Answer[bool]:
         """From now on `alias` is stored and searched as `of`. False when that is already so."""
-        vocabulary = Vocabulary(self.store, TAG)
+        return change_vocabulary(self.store, TAG, lambda vocabulary: self._alias_tag(vocabulary, alias, of, why))
+
+    def _alias_tag(self, vocabulary: Vocabulary, alias: str, of: str, why: str) -> Answer[bool]:
         name, target = vocabulary.term_name(alias), vocabulary.term_name(of)
         vocabulary.check_alias(name, target)
         target = vocabulary.resolve(target)
@@ -357,16 +360,16 @@ class LessonBook(StoreUser):
     def relate_tags(self, name: str, other: str, relation: str = SYNONYM, *, why: str = "") -> Answer[bool]:
         """A `synonym` is found by the other name, both ways; a `child_of` only by its parent's name. False when that is
         already so."""
-        return Answer(Vocabulary(self.store, TAG).relate(name, other, relation, why))
+        return Answer(change_vocabulary(self.store, TAG, lambda terms: terms.relate(name, other, relation, why)))
 
     def unrelate_tags(self, name: str, other: str, *, why: str = "") -> Answer[bool]:
         """Removes every relation between the two: alias, synonym, child, or distinct."""
-        return Answer(Vocabulary(self.store, TAG).unrelate(name, other, why))
+        return Answer(change_vocabulary(self.store, TAG, lambda terms: terms.unrelate(name, other, why)))
 
     def keep_apart(self, kind: str, name: str, other: str, *, why: str = "") -> Answer[bool]:
         """Records that the two differ, so that no review proposes to merge them again."""
         UnknownName.check("kind of term", kind, KINDS)
-        return Answer(Vocabulary(self.store, kind).keep_apart(name, other, why))
+        return Answer(change_vocabulary(self.store, kind, lambda terms: terms.keep_apart(name, other, why)))
 
     def review_tags(self) -> Answer[tuple[MergeProposal, ...]]:
         """Tags that seem to mean the same, surest first: aliases that lessons still have, other spellings, short forms,
@@ -398,11 +401,11 @@ class LessonBook(StoreUser):
     def relate_contexts(self, name: str, other: str, relation: str = CHILD_OF, *, why: str = "") -> Answer[bool]:
         """What applies in `other` then applies in `name` too; as a `synonym`, both ways. False when that is already
         so."""
-        return Answer(Vocabulary(self.store, CONTEXT).relate(name, other, relation, why))
+        return Answer(change_vocabulary(self.store, CONTEXT, lambda terms: terms.relate(name, other, relation, why)))
 
     def unrelate_contexts(self, name: str, other: str, *, why: str = "") -> Answer[bool]:
         """Removes every relation between the two."""
-        return Answer(Vocabulary(self.store, CONTEXT).unrelate(name, other, why))
+        return Answer(change_vocabulary(self.store, CONTEXT, lambda terms: terms.unrelate(name, other, why)))
 
     def suggest_contexts(
         self, title: str, content: str = "", tags: Iterable[str] | str | None = None
@@ -468,7 +471,7 @@ class LessonBook(StoreUser):
         return self._merge(SOURCE, old, into, why)
 
     def _merge(self, kind: str, old: str, into: str, why: str) -> Answer[int]:
-        changed, warnings = Vocabulary(self.store, kind).merge(old, into, why)
+        changed, warnings = change_vocabulary(self.store, kind, lambda terms: terms.merge(old, into, why))
         return Answer(len(changed), warnings)
 
     # Reference tables

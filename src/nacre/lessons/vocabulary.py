@@ -8,12 +8,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
-from nacre.engine.engine import Edit
+from nacre.engine.engine import Edit, retry_while_changed
 from nacre.engine.write_request import Term as Data
 from nacre.engine.write_request import TermEdit
-from nacre.errors import AccessDenied, InvalidInput, UnknownName, WrongType
+from nacre.errors import AccessDenied, InvalidInput, NacreError, UnknownName, WrongType
 from nacre.lessons.lesson import AGENT_TAG
 from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Memory
@@ -22,6 +22,8 @@ from nacre.model.levels import level_named
 from nacre.model.memory import LESSON, Json
 from nacre.protocols import Tallied
 from nacre.recall_options import Scope
+
+T = TypeVar("T")
 
 TAG, CONTEXT, SOURCE = "tag", "context", "source"
 KINDS = (TAG, CONTEXT, SOURCE)
@@ -103,6 +105,18 @@ class Term:
         return tuple(listed_in(self.data, key))
 
 
+class VocabularyChanged(NacreError):
+    """Others have changed a term since the vocabulary was read; `change_vocabulary` begins anew."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(f"Others have just changed a {kind}; nothing was written. Repeat it.")
+
+
+def change_vocabulary(store: MemoryStore, kind: str, change: Callable[[Vocabulary], T]) -> T:
+    """What `change` returns, for the vocabulary as it is when its changes are written."""
+    return retry_while_changed(lambda: change(Vocabulary(store, kind)), VocabularyChanged)
+
+
 class Vocabulary:
     """A snapshot of the terms of one kind; terms that are added later need a new one."""
 
@@ -110,7 +124,8 @@ class Vocabulary:
         self.store = store
         self.kind = kind
         builtin = builtin_sources() if kind == SOURCE else {}
-        self.terms = {name: Term(name, data) for name, data in {**builtin, **store.vocabulary(kind)}.items()}
+        self._stored = store.vocabulary(kind)
+        self.terms = {name: Term(name, data) for name, data in {**builtin, **self._stored}.items()}
 
     def resolve(self, name: str) -> str:
         """The name at the end of its aliases."""
@@ -240,18 +255,32 @@ class Vocabulary:
     def edit(
         self, operation: str, terms: Mapping[str, TermEdit], edits: Mapping[str, Edit] | None = None, why: str = ""
     ) -> list[Memory]:
-        """Returns the changed lessons. A built-in source is not stored until somebody changes it."""
+        """Returns the changed lessons. Raises `VocabularyChanged` where others have changed a term since it was read:
+        which terms may be related depends on all relations."""
+        unchanged = True
+
+        def is_unchanged(present: MemoryStore) -> bool:
+            nonlocal unchanged
+            unchanged = present.vocabulary(self.kind) == self._stored
+            return unchanged
+
+        changed = self.store.write(operation, edits=edits, terms=self._words(terms), only_if=is_unchanged, why=why)
+        if not unchanged:
+            raise VocabularyChanged(self.kind)
+        return changed
+
+    def _words(self, terms: Mapping[str, TermEdit]) -> dict[tuple[str, str], TermEdit]:
+        """As `MemoryStore.write` takes them. A built-in source is not stored until somebody changes it."""
         builtin = builtin_sources() if self.kind == SOURCE else {}
 
         def from_builtin(name: str, edit: TermEdit) -> TermEdit:
             return lambda data: edit(builtin.get(name) if data is None else data)
 
-        words = {(self.kind, name): from_builtin(name, edit) for name, edit in terms.items()}
-        return self.store.write(operation, edits=edits, terms=words, why=why)
+        return {(self.kind, name): from_builtin(name, edit) for name, edit in terms.items()}
 
     def set_keys(self, operation: str, changes: Mapping[str, Json], *names: str, why: str = "") -> None:
         """None removes a key."""
-        self.edit(operation, dict.fromkeys(names, with_keys(changes)), why=why)
+        self.store.write(operation, terms=self._words(dict.fromkeys(names, with_keys(changes))), why=why)
 
     def alias(self, alias: str, target: str, why: str) -> None:
         self.edit("alias", self._merge_edits({alias: target}), why=why)

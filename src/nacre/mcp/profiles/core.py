@@ -190,8 +190,8 @@ def review(
     if item and decision:
         # A conflict is merged into a text, other items into a name, and each takes only its own.
         done = session.store.decide(item, decision, into=text, text=text, why=why)
-        told = f"Decided: {escaped(decision)}. {UNDO_DECISION}" if done else "Left as it is."
-        return Answer({"decided": done, "items": []}, told)
+        done_line = f"Decided: {escaped(decision)}. {UNDO_DECISION}" if done else "Left as it is."
+        return Answer({"decided": done, "items": []}, done_line)
     most = bounded("limit", limit)
     waiting = session.store.review(limit=most + 1)
     items = [each.cleaned(session.store.clean) for each in waiting[:most]]
@@ -208,7 +208,7 @@ def review(
 def item_lines(items: Iterable[ReviewItem]) -> list[str]:
     """The reason of each, which quotes the memories, and these below it; one that is in several, whole in the first."""
     lines: list[str] = []
-    shown: set[str] = set()
+    seen: set[str] = set()
     for item in items:
         pair, kind = item.conflict, item.kind
         if pair is not None:
@@ -218,13 +218,13 @@ def item_lines(items: Iterable[ReviewItem]) -> list[str]:
         sides = [("newer", pair.a), ("older", pair.b)] if pair is not None else [("", item.memory)]
         for side, memory in sides:
             if memory is not None:
-                lines.append(side_line(side, memory, whole=memory.id not in shown))
-                shown.add(memory.id)
+                lines.append(side_line(side, memory, in_full=memory.id not in seen))
+                seen.add(memory.id)
     return lines
 
 
-def side_line(side: str, memory: Memory, *, whole: bool) -> str:
-    if not whole:
+def side_line(side: str, memory: Memory, *, in_full: bool) -> str:
+    if not in_full:
         return f"- {side} {escaped(short_id(memory.id))}: see above"
     return line(memory, f"stored {iso(memory.created_at)[:SECONDS]}Z", label=side)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from nacre.model import Hit, Memory
 from nacre.model.recollection import conflicting_pairs
 from nacre.remember.suggest import appraise
-from nacre.text.tokens import STOP_WORDS, content_stems, only_asks, sentences, words
+from nacre.text.tokens import STOP_WORDS, content_stems, only_asks, sentences, stem, words
 
 USER, TOOL = "user", "tool"
 PASSING = 0.45  # a turn below this importance by its words: a question, an acknowledgement, a step
@@ -46,7 +46,8 @@ POLITE = (
 WORK = (
     "add|adjust|analy[sz]e|apply|build|change|check|clean|commit|compare|continue|convert|copy|create|debug|delete|"
     "deploy|describe|document|download|draft|edit|execute|explain|extend|extract|fetch|find|fix|format|generate|"
-    "give|go|help|implement|improve|insert|inspect|install|investigate|list|log (?:in|into|out)|look|make|merge|move|"
+    r"give|go(?!\s+(?:with|for)\b)|help|implement|improve|insert|inspect|install|investigate|list|"  # «go with» decides
+    "log (?:in|into|out)|look|make|merge|move|"
     "open|optimi[sz]e|"
     "prepare|print|pull|push|read|rebase|refactor|remove|rename|replace|repeat|rerun|research|restart|retry|revert|"
     "review|rewrite|run|search|send|set up|show|simplify|sketch|sort|split|start|stop|suggest|summari[sz]e|tell|test|"
@@ -118,6 +119,8 @@ ACKNOWLEDGES = re.compile(
     r"|begrepen|gotowe|zrobione|rozumiem|готово|сделано|понял[аи]?|хорошо|tamam|yapıldı|anlaşıldı)\b",
     re.IGNORECASE,
 )
+# Stems of what stands before something that is only repeated.
+ACKNOWLEDGING = frozenset(map(stem, "noted understood agreed alright ok okay right notiert verstanden".split()))
 PASSES = re.compile(
     r"(?:all |the |both |now |alle |die |tous |les |todos? |las? |los )*(?:\d+ )?(?:unit |new )?"
     r"(?:tests?|checks?|build)(?: \w+)? (?:pass|passes|passed|succeeds|succeeded|green|ok|passent|bestehen|pasan"
@@ -225,7 +228,7 @@ def is_echo(answer: Memory, said: Memory) -> bool:
 
 
 def says_again(answer: Memory, said: Memory) -> bool:
-    words = set(content_stems(answer.text))
+    words = set(content_stems(answer.text)) - ACKNOWLEDGING
     return bool(words) and len(words.intersection(content_stems(said.text))) >= ECHOED * len(words)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Literal
 
 from nacre.errors import InvalidInput
@@ -133,7 +134,18 @@ def recall(
         hits = session.store.recall(query, FOR_REPETITIONS * wanted, touch=False, **scope)
         hits = replace(hits, hits=tuple(without_repetitions(hits))[:wanted])
     text = fenced(hit_lines(hits)) if hits else nothing(hits.nearest.memory if hits.nearest else None)
-    return Answer({"memories": [hit_reference(hit) for hit in hits]}, text, hits.notes)
+    notes = hits.notes if hits or not tag else (*hits.notes, *unknown_tag(session, tag))
+    return Answer({"memories": [hit_reference(hit) for hit in hits]}, text, notes)
+
+
+def unknown_tag(session: ToolSession, tag: str) -> tuple[str, ...]:
+    """That no memory has it; a tag counts as it is written."""
+    tags = session.store.tally("tags")
+    if tag in tags:
+        return ()
+    alike = get_close_matches(tag.casefold(), {each.casefold(): each for each in tags}, n=1)
+    meant = [each for each in tags if each.casefold() in alike]
+    return (f"No memory has the tag {tag!r}" + (f"; {meant[0]!r} is one." if meant else "."),)
 
 
 def nothing(nearest: Memory | None) -> str:

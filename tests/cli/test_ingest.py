@@ -94,7 +94,7 @@ def test_notes_that_are_gone_from_their_folder_are_told(nacre: CommandLine, tmp_
         (notes / f"{name}.md").write_text(f"- {name} are pruned in winter\n- {name} need sun\n")
     assert "gone" not in nacre("ingest", str(notes)).stderr
     (notes / "pears.md").unlink()
-    (notes / "plums.md").rename(notes / "cherries.md")
+    (notes / "plums.md").unlink()
     told = nacre("ingest", str(notes)).stderr
     assert "2 notes that were ingested before are gone from the folder; their 4 memories stay." in told
     assert f"--session {notes / 'pears.md'}` lists those of the first" in told
@@ -103,6 +103,46 @@ def test_notes_that_are_gone_from_their_folder_are_told(nacre: CommandLine, tmp_
     nacre.ok("forget", "--yes", *(each["id"] for each in listed))
     told = nacre("ingest", str(notes)).stderr
     assert "1 note that was ingested before is gone from the folder; its 2 memories stay." in told
+
+
+@pytest.mark.parametrize("whole_folder", [True, False])
+def test_the_memories_of_a_note_move_with_it_when_it_is_renamed(
+    nacre: CommandLine, tmp_path: Path, whole_folder: bool
+) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for name in ("apples", "plums"):
+        (notes / f"{name}.md").write_text(f"- {name} are pruned in winter\n- {name} need sun\n- {name} are sweet\n")
+    nacre("ingest", str(notes))
+    before = {each["id"]: each["title"] for each in nacre.json("list", "--session", str(notes / "plums.md"))}
+    new = notes / "stone fruit.md"
+    new.write_text((notes / "plums.md").read_text().replace("are sweet", "taste of summer"))
+    (notes / "plums.md").unlink()
+    named = str(notes if whole_folder else new)
+    told = nacre("ingest", named, "--dry-run").stderr
+    assert f"{new} is {notes / 'plums.md'} under another name: its memories would move with it." in told
+    assert len(nacre.json("list", "--session", str(notes / "plums.md"))) == 3
+    told = nacre("ingest", named).stderr
+    assert f"{new} is {notes / 'plums.md'} under another name: its memories moved with it." in told
+    assert "gone from the folder" not in told
+    moved = nacre.json("list", "--session", str(new))
+    assert {each["id"] for each in moved} == before.keys() and "summer" in str(moved)
+    assert all(each["source"] == str(new) and each["title"] == "stone fruit" for each in moved)
+    assert nacre.json("list", "--session", str(notes / "plums.md")) == []
+    assert "under another name" not in nacre("ingest", named).stderr
+    nacre.ok("undo")
+    assert {each["id"]: each["title"] for each in nacre.json("list", "--session", str(notes / "plums.md"))} == before
+
+
+def test_a_new_note_takes_nothing_from_one_that_says_something_else(nacre: CommandLine, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "plums.md").write_text("- plums need sun\n- plums are sweet\n- see the garden plan\n")
+    nacre("ingest", str(notes))
+    (notes / "plums.md").unlink()
+    (notes / "pears.md").write_text("- pears need shade\n- pears are late\n- see the garden plan\n")
+    told = nacre("ingest", str(notes)).stderr
+    assert "under another name" not in told and "its 3 memories stay" in told
 
 
 def test_dates_of_all_notes_are_read_in_one_way(nacre: CommandLine, tmp_path: Path) -> None:

@@ -61,6 +61,25 @@ def test_an_identifier_is_found_with_and_without_hyphens_and_blanks(
                 assert found(opened, f"who wrote {asked} on it?")[0] == "box"
 
 
+@pytest.mark.parametrize(
+    ("written", "asked"),
+    [
+        ("Kick-off", "Wann ist der Kickoff?"),
+        ("Kickoff", "Wann ist der Kick-off?"),
+        ("Kick-off", "when is the kick off?"),
+        ("kick off", "Kick-off"),
+        ("E-Mail", "email"),
+    ],
+)
+def test_a_word_is_found_with_a_hyphen_without_and_apart(tmp_path: Path, written: str, asked: str) -> None:
+    embedder = Moody()
+    embedder.well = False  # words alone decide
+    with MemoryStore(tmp_path / "s.db", embedder=embedder) as opened:
+        opened.remember_many([f"The cartridge {number} of the printer TK 340 is empty" for number in range(5)])
+        opened.remember(f"{written}: Montag um zehn, Blumenhaus", id="note")
+        assert found(opened, asked)[0] == "note"
+
+
 def test_the_other_spelling_of_a_word_counts_as_the_word() -> None:
     """Neither as one more word that is missing, nor as one more that is there."""
     with MemoryStore(":memory:", embedder=WordBag()) as opened:

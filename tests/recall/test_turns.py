@@ -49,6 +49,8 @@ def test_a_request_for_one_piece_of_work_tells_nothing(text: str, tells: bool) -
         "Write commit messages in German in this repo.",
         "Stop using emojis in your replies.",
         "Explain things to me in German, I don't read English well.",
+        "let's go with Redis 7 for the cart sessions then, TTL 30 minutes",
+        "Go for the blue theme.",
     ],
 )
 def test_a_statement_that_begins_like_a_request_tells_something(text: str) -> None:
@@ -73,6 +75,13 @@ def test_a_statement_that_begins_like_a_request_tells_something(text: str) -> No
 def test_only_what_says_that_something_changed_is_compared(text: str, is_change: bool) -> None:
     turn = memory("m", text, role="user")
     assert announced_changes([turn]) == ([turn] if is_change else [])
+
+
+def test_a_word_of_agreement_is_no_part_of_what_is_repeated() -> None:
+    said = memory("a", "We keep feature flags in config/flags.toml, not in the database.", role="user", session="s")
+    answer = memory("b", "Noted, flags live in config/flags.toml.", role="assistant", session="s")
+    assert is_echo(replace(answer, position=2), replace(said, position=1))
+    assert not is_echo(replace(answer, text="Noted.", position=2), replace(said, position=1))
 
 
 def test_an_answer_to_a_doubt_is_no_echo() -> None:

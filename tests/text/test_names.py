@@ -247,6 +247,7 @@ def test_most_names_of_notes_are_found_and_little_else(held_back: bool) -> None:
         ("She moved to New York. New Redis nodes came.", ("New York", "Redis")),
         ("Hello, I'm Nina.", ("Nina",)),
         ("Maria's Geburtstag ist bald.", ("Maria",)),
+        ("Der Kick-off mit Anna Meyer ist am Montag um 10 Uhr", ("Anna Meyer",)),
         ("We met at " + "Torre " * 11 + "Alta.", ()),
         ("", ()),
     ],

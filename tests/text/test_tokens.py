@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from nacre.text.tokens import (
+    compounds,
     content_stems,
     excerpt,
     joined_stems,
@@ -102,6 +103,28 @@ def test_an_identifier_is_also_asked_for_in_other_pieces(text: str, term: str, f
 )
 def test_words_versions_and_short_numbers_have_one_spelling(text: str) -> None:
     assert not spellings(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "term", "forms"),
+    [
+        ("the Kick-off", "kick_off", {"kickoff", "kick off"}),
+        ("Kick-off", "kick", {"kickoff"}),
+        ("Kickoff", "kickoff", {"kick_off"}),
+        ("kick off", "kick", {"kickoff", "kick_off"}),
+        ("Email", "email", {"e_mail"}),
+        ("E-Mail", "e_mail", {"email", "e mail"}),
+        ("staging data base", "base", {"databas", "data_base"}),
+        ("a well\u2011known Start-up-Idee", "start_up_idee", {"startupide"}),
+    ],
+)
+def test_a_word_is_also_asked_for_with_and_without_a_hyphen_and_apart(text: str, term: str, forms: set[str]) -> None:
+    assert forms <= set(compounds(text)[term])
+
+
+@pytest.mark.parametrize("text", ["the log", "is it", "v2-3", "TN-3430", "東京-大阪", "a-b-c-d", "if", "日本語の資料"])
+def test_common_words_numbers_and_signs_are_not_joined_or_cut(text: str) -> None:
+    assert not compounds(text)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -219,7 +219,7 @@ def open_store(request: Request) -> ProjectStore:
     from nacre.models.background import BackgroundEmbedder
     from nacre.project_store import ProjectStore
 
-    known = request.settings()
+    known = replace(request.settings(), rerank_ms=0.0)  # reading needs a model, too
     embedder = BackgroundEmbedder(make_embedder(known), load=False)
     return ProjectStore.open(known, request.choose_space, actor="hook", embedder=embedder)
 

@@ -21,7 +21,7 @@ from nacre.models.background import BackgroundEmbedder
 from nacre.protocols import Reader, TermSet
 from nacre.recall.gather import understand
 from nacre.recall.pack import pack, without_copies
-from nacre.recall.turns import informative, names_something
+from nacre.recall.turns import informative, names_something, only_requests
 from nacre.recall.versions import with_newer_first
 from nacre.recall_options import valid_at_filter
 from nacre.text.dates import is_question
@@ -188,10 +188,13 @@ def for_prompt(store: MemoryStore, request: Request) -> Pack | None:
     by_meaning = embedder.wait() if isinstance(embedder, BackgroundEmbedder) else embedder.ready
     injected = Injected(store, request.session)
     settings = store.settings
+    # The model that reads was trained on questions: of a piece of work it takes much for an answer.
+    is_asked = is_question(prompt) and not only_requests(prompt)
     recalled = store.recall(
         prompt,
         RELEVANT,
         touch=False,
+        rerank=is_asked,
         min_trust=max(TRUSTED, settings.min_trust),
         where=injected.without_seen_turns(),
     )

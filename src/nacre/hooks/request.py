@@ -84,9 +84,9 @@ class Request:
 
     def settings(self) -> Settings:
         """The settings of the folder. Raises `ConfigError`."""
-        # No reranker at every prompt: it is slow, and a language model costs money.
+        # No language model at every prompt: it is slow, and costs money.
         merged = settings(self.flags, environment=self.environment, folder=Path(self.folder), notify=ignore)
-        return replace(merged, reranker="", rerank_ms=0.0)
+        return replace(merged, reranker="")
 
     def choose_space(self, known: Iterable[str] = ()) -> SpaceChoice:
         """See `settings.choose_space`. Raises `ConfigError`."""

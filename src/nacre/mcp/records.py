@@ -10,20 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from nacre.mcp.tool import Answer
+from nacre.mcp.tool import Answer, ToolSession
 from nacre.model import Conflict, Hit, JournalEntry, Memory, Recollection
 from nacre.model.fence import escaped, fenced
 from nacre.model.instants import iso
+from nacre.model.journal import MEMORY
 from nacre.model.memory import SUSPICION, Json, short_id
 from nacre.model.review import ReviewItem
 
 LONGEST_TEXT = 4_000  # characters, about a thousand tokens: one long memory must not fill a context
 DECIMALS = 4
+OPERATION = 8  # characters of an operation's id, which name it as those of a memory do
+QUOTED = 80  # characters of a memory in a list of operations
 
 
-def cut(text: str) -> str:
-    rest = len(text) - LONGEST_TEXT
-    return text if rest <= 0 else f"{text[:LONGEST_TEXT]} … ({rest:,} more characters; `history` with its id has all)"
+def cut(text: str, longest: int = LONGEST_TEXT) -> str:
+    rest = len(text) - longest
+    return text if rest <= 0 else f"{text[:longest]} … ({rest:,} more characters; `history` with its id has all)"
 
 
 def reference(memory: Memory) -> dict[str, Json]:
@@ -46,12 +49,13 @@ def suspicion(memory: Memory) -> dict[str, Json]:
     return {"untrusted": SUSPICIOUS} if SUSPICION in memory.metadata else {}
 
 
-def line(memory: Memory, *marks: str, shorten: bool = True) -> str:
-    """One memory as text: its short id, type and text, then `marks`."""
+def line(memory: Memory, *marks: str, shorten: bool = True, label: str = "") -> str:
+    """One memory as text: its short id after `label`, type and text, then `marks`."""
     from nacre.recall.pack import memory_line
 
     shortened = replace(memory, text=cut(memory.text)) if shorten else memory
-    return memory_line(shortened, (*marks, f"space {memory.space}"), label=short_id(memory.id))
+    name = f"{label} {short_id(memory.id)}".lstrip()
+    return memory_line(shortened, (*marks, f"space {memory.space}"), label=name)
 
 
 def full_line(memory: Memory) -> str:
@@ -107,16 +111,38 @@ def review_record(item: ReviewItem) -> dict[str, Json]:
     return {"id": item.id, "kind": item.kind, "decisions": list(item.decisions), "memories": memories}
 
 
-def journal_answer(entries: Sequence[JournalEntry]) -> Answer:
-    """The reasons quote whoever gave them, so they are inside the fence."""
+def memories_of(session: ToolSession, entries: Iterable[JournalEntry]) -> dict[str, Memory]:
+    """The memories that the entries are about, as they are now, or where they are gone, as they came or went; by id."""
+    changed = {entry.memory_id: entry for entry in entries if entry.kind == MEMORY}
+    memories = {memory.id: memory for memory in session.store.get_many(list(changed))}
+    for id, entry in changed.items():
+        image = entry.before if entry.after is None else entry.after if entry.before is None else None
+        if id not in memories and image is not None:  # a whole one
+            memories[id] = Memory.from_dict({**image, "id": id, "space": entry.space})
+    return {id: session.store.clean(memory) for id, memory in memories.items()}
+
+
+def journal_answer(session: ToolSession, entries: Sequence[JournalEntry]) -> Answer:
+    """The reasons quote whoever gave them, and the memories are quoted, so they are inside the fence."""
     done = [(entry, entry.operation) for entry in entries]
     data: list[Json] = [
         {"operation": each.batch, "what": each.name, "at": iso(each.at), "actor": each.actor, "memory": entry.memory_id}
         for entry, each in done
     ]
+    memories = memories_of(session, entries)
     lines = [
-        f"- {escaped(each.batch)}: {escaped(each.name)} {escaped(short_id(entry.memory_id))} at {iso(each.at)} "
-        f"by {escaped(each.actor)}" + (f" [{escaped(each.why)}]" if each.why else "")
+        f"- {escaped(each.batch[:OPERATION])}: {escaped(each.name)} {escaped(short_id(entry.memory_id))} "
+        f"at {iso(each.at)} by {escaped(each.actor)}"
+        + (f" [{escaped(each.why)}]" if each.why else "")
+        + quoted(memories.get(entry.memory_id))
         for entry, each in done
     ]
     return Answer({"operations": data}, fenced(lines) if lines else "Nothing was done yet.")
+
+
+def quoted(memory: Memory | None) -> str:
+    """Its beginning, by which a reader knows it. A text that gives orders is not quoted."""
+    if memory is None or SUSPICION in memory.metadata:
+        return ""
+    text = memory.title or memory.text
+    return f": {escaped(text[:QUOTED])}" + ("…" if len(text) > QUOTED else "")

@@ -176,6 +176,35 @@ DECISIONS: dict[str, tuple[str, ...]] = {
 }
 
 
+# What each decision does, for a reader who has the names alone.
+SKIPPED = "decides nothing; it still waits"
+CONFIRMING = {"validate": "it is right", "trash": "moves it to the trash", "skip": SKIPPED}
+MEANINGS: dict[str, dict[str, str]] = {
+    "conflict": {
+        "keep_both": "both are true",
+        "not_a_conflict": "they are about different things",
+        "newer": "the newer replaces the older, which stays in its history",
+        "older": "the older is right, and replaces the newer as if that had never held",
+        "merge": "the newer gets the text of both and replaces the older",
+        "trash_newer": "moves the newer to the trash",
+        "trash_older": "moves the older to the trash",
+        "skip": SKIPPED,
+    },
+    "unvalidated": CONFIRMING,
+    "stale": CONFIRMING,
+    "word": {
+        "keep": "the relation is one of its own",
+        "merge": "its links get the relation that is named",
+        "skip": SKIPPED,
+    },
+    "entity": {
+        "merge": "both names mean the same; the one that is named stays, else the fuller",
+        "distinct": "they are two",
+        "skip": SKIPPED,
+    },
+}
+
+
 @dataclass(frozen=True, slots=True)
 class ReviewItem:
     """`id` names it as long as it waits. A conflict has a `conflict`; of the kind `word`, `word` is a relation that was

@@ -29,7 +29,7 @@ from nacre.text.dates import (
     without,
 )
 from nacre.text.foreign_dates import fillers, has_han
-from nacre.text.tokens import STOP_WORDS, content_stems, spellings, stem, stems, words
+from nacre.text.tokens import STOP_WORDS, compounds, content_stems, spellings, stem, stems, words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -156,9 +156,13 @@ def other_spellings(text: str, terms: Sequence[str]) -> dict[str, tuple[str, ...
     from nacre.storage.candidates import MOST_TERMS  # loads numpy, which importing this module must not
 
     room = MOST_TERMS - len(terms)
-    forms = spellings(text) if 0 < room < MOST_TERMS else {}
-    kept = frozenset(islice(dict.fromkeys(form for term in terms for form in forms.get(term, ())), max(0, room)))
-    return {term: known for term in terms if (known := tuple(form for form in forms.get(term, ()) if form in kept))}
+    if not 0 < room < MOST_TERMS:
+        return {}
+    surely, perhaps = spellings(text), compounds(text)
+    forms = (form for some in (surely, perhaps) for term in terms for form in some.get(term, ()))
+    kept = frozenset(islice(dict.fromkeys(forms), room))
+    both = {term: dict.fromkeys((*surely.get(term, ()), *perhaps.get(term, ()))) for term in terms}
+    return {term: known for term in terms if (known := tuple(form for form in both[term] if form in kept))}
 
 
 def filler_words(text: str, windows: Sequence[Window], asked_at: float, only_coming: bool) -> frozenset[str]:

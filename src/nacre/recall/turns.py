@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from nacre.model import Hit, Memory
 from nacre.model.recollection import conflicting_pairs
 from nacre.remember.suggest import appraise
-from nacre.text.tokens import STOP_WORDS, content_stems, only_asks, sentences, words
+from nacre.text.tokens import STOP_WORDS, content_stems, only_asks, sentences, stem, words
 
 USER, TOOL = "user", "tool"
 PASSING = 0.45  # a turn below this importance by its words: a question, an acknowledgement, a step
@@ -46,7 +46,8 @@ POLITE = (
 WORK = (
     "add|adjust|analy[sz]e|apply|build|change|check|clean|commit|compare|continue|convert|copy|create|debug|delete|"
     "deploy|describe|document|download|draft|edit|execute|explain|extend|extract|fetch|find|fix|format|generate|"
-    "give|go|help|implement|improve|insert|inspect|install|investigate|list|log (?:in|into|out)|look|make|merge|move|"
+    r"give|go(?!\s+(?:with|for)\b)|help|implement|improve|insert|inspect|install|investigate|list|"  # «go with» decides
+    "log (?:in|into|out)|look|make|merge|move|"
     "open|optimi[sz]e|"
     "prepare|print|pull|push|read|rebase|refactor|remove|rename|replace|repeat|rerun|research|restart|retry|revert|"
     "review|rewrite|run|search|send|set up|show|simplify|sketch|sort|split|start|stop|suggest|summari[sz]e|tell|test|"
@@ -118,6 +119,8 @@ ACKNOWLEDGES = re.compile(
     r"|begrepen|gotowe|zrobione|rozumiem|готово|сделано|понял[аи]?|хорошо|tamam|yapıldı|anlaşıldı)\b",
     re.IGNORECASE,
 )
+# Stems of what stands before something that is only repeated.
+ACKNOWLEDGING = frozenset(map(stem, "noted understood agreed alright ok okay right notiert verstanden".split()))
 PASSES = re.compile(
     r"(?:all |the |both |now |alle |die |tous |les |todos? |las? |los )*(?:\d+ )?(?:unit |new )?"
     r"(?:tests?|checks?|build)(?: \w+)? (?:pass|passes|passed|succeeds|succeeded|green|ok|passent|bestehen|pasan"
@@ -132,7 +135,8 @@ CODE = re.compile(r"`[^`]*`")
 # Words that name nothing to look for, beside the stop words.
 EMPTY = frozenset(
     "do does did go ahead make made try again continue proceed next step more once please thanks thank lot ok okay yes"
-    " no sure good great fine nice cool look looks see show give help hmm hm yep yeah hello hi hey morning evening"
+    " no sure good great fine nice cool right wrong correct look looks see show give help hmm hm yep yeah hello hi hey"
+    " morning evening"
     " ja nein bitte danke mach mache machs weiter weitermachen das die der den es so und alles nochmal noch mal gut"
     " zeig oui non merci vas y fais le la les et continue encore si sí no gracias hazlo haz lo sigue otra vez vale"
     " sì fai fallo grazie ancora avanti sim não faz faça obrigado obrigada de nee ga door doe het maar nog een keer"
@@ -169,13 +173,25 @@ def informative(hits: Iterable[Hit], leave_out: Callable[[Memory], bool] = is_ch
 
 
 def without_outdated_answers(hits: Iterable[Hit]) -> list[Hit]:
-    """Without answers to a turn of the user that conflicts with a newer hit. Answers are not compared with anything
-    themselves, so nothing else would show that such an answer is outdated as well."""
+    """Without answers to a turn of the user that conflicts with a newer hit, and without those that say again what
+    conflicts with it. Answers are not compared with anything themselves, so nothing else would show that such an answer
+    is outdated as well."""
     hits = list(hits)
-    memories = [hit.memory for hit in hits]
-    outdated = {older for _, older in conflicting_pairs(memories)}
-    said = {(each.session, each.position) for each in memories if each.id in outdated and each.role.lower() == USER}
-    return [hit for hit in hits if hit.memory.role.lower() in ("", USER) or place_before(hit.memory) not in said]
+    by_id = {hit.memory.id: hit.memory for hit in hits}
+    pairs = [(by_id[newer], by_id[older]) for newer, older in conflicting_pairs(list(by_id.values()))]
+    said = {(older.session, older.position) for _, older in pairs if older.role.lower() == USER}
+
+    def is_outdated(memory: Memory) -> bool:
+        if memory.role.lower() in ("", USER):
+            return False
+        return place_before(memory) in said or any(repeats_outdated(memory, *pair) for pair in pairs)
+
+    return [hit for hit in hits if not is_outdated(hit.memory)]
+
+
+def repeats_outdated(answer: Memory, newer: Memory, older: Memory) -> bool:
+    """Whether it says what the older one does, and was said before the newer one."""
+    return answer.happened_at < newer.happened_at and says_again(answer, older)
 
 
 def place_before(turn: Memory) -> tuple[str, int] | None:
@@ -208,7 +224,11 @@ def is_echo(answer: Memory, said: Memory) -> bool:
         return False
     if not 0 < (answer.position or 0) - (said.position or 0) <= NEAR or DOUBT.search(said.text):
         return False
-    words = set(content_stems(answer.text))
+    return says_again(answer, said)
+
+
+def says_again(answer: Memory, said: Memory) -> bool:
+    words = set(content_stems(answer.text)) - ACKNOWLEDGING
     return bool(words) and len(words.intersection(content_stems(said.text))) >= ECHOED * len(words)
 
 

@@ -394,6 +394,7 @@ AROUND = "\"“”«»‘’'`()[]{}<>,;:!?。，、；：！？（）「」"
 ENDS_OF_SENTENCES = frozenset(".!?…:;\n•>|*-")
 OWNER = re.compile(r"['’]s\Z")
 GERMAN_TITLES = frozenset(("frau", "herr", "herrn"))
+ALONE = re.compile(r"(?<![\w-])[^\W\d_]+(?![\w-])")  # a word that is no part of another: «Kick-off» is not English
 ENGLISH = FUNCTION_WORDS - GERMAN - {"in", "an", "so", "was", "also", "will", "all", "do", "or", "me", "a", "no"}
 
 
@@ -427,7 +428,7 @@ def names_in(text: str) -> tuple[str, ...]:
         text = text.replace(thing, "#")
     ascii_only = text.isascii()
     words = word_pattern(ascii_only=ascii_only).findall(text)
-    german = not GERMAN.isdisjoint(words) and ENGLISH.isdisjoint(words)
+    german = not GERMAN.isdisjoint(words) and ENGLISH.isdisjoint(ALONE.findall(text))
     for match in capital_run(ascii_only=ascii_only).finditer(text):
         matches += run_names(match[0], begins_sentence(text, match.start()), german)
     matches += (word for word in words if word in TOOLS)

@@ -8,7 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import Stemmer
 
@@ -262,6 +262,46 @@ def spellings(text: str) -> dict[str, tuple[str, ...]]:
         for word in words_beside:
             forms_of.setdefault(stem(folded(word)), {})[stem(folded(joined))] = None
     return {each: tuple(forms) for each, forms in forms_of.items()}
+
+
+# Words that are written as one, with a hyphen or apart: Kickoff, Kick-off, kick off.
+HYPHENATED = re.compile(rf"(?<![^\W_])(?<![-\u2010\u2011]){LETTERS}(?:[-\u2010\u2011]{LETTERS})++")
+MOST_JOINED = 3  # pieces between hyphens; of more, the pieces say enough
+# The second words of what is also written as one; other common words are none: «the log» is not «thelog».
+PARTICLES = frozenset("down in off on out over up".split())
+SHORTEST_CUT, LONGEST_CUT = 5, 16  # letters of a word that may have had a hyphen; longer ones would be cut too often
+
+
+def compounds(text: str) -> dict[str, tuple[str, ...]]:
+    """Other ways to write the words of a text that may be one, hyphenated or apart, by stem, as `spellings`; those of
+    hyphenated words first. Kick-off gives {kick_off: "kickoff" and "kick off", kick: "kickoff"}, Kickoff gives
+    {kickoff: "kick_off", …}, and the same for every other place in it, of which none is in the index as a rule."""
+    text = composed(text)
+    forms_of: dict[str, dict[str, None]] = {}
+    for match in HYPHENATED.finditer(text):
+        pieces = [folded(part) for part in PART.findall(match.group())]
+        if len(pieces) > MOST_JOINED or any(map(has_digit, pieces)) or UNSPACED_RUN.search(match.group()):
+            continue
+        joined = stem("".join(pieces))
+        forms_of.setdefault("_".join(pieces), {}).update({joined: None, " ".join(map(stem, pieces)): None})
+        for each in map(stem, pieces):
+            forms_of.setdefault(each, {})[joined] = None
+    parts = [(part, folded(part.group())) for part in PART.finditer(text)]
+    for (before, one), (after, other) in pairwise(parts):
+        if text[before.end() : after.start()] == " " and may_be_one(one, other):
+            for each in (one, other):
+                forms_of.setdefault(stem(each), {}).update({stem(one + other): None, f"{one}_{other}": None})
+    for _, word in parts:
+        if SHORTEST_CUT <= len(word) <= LONGEST_CUT and word.isalpha() and not UNSPACED_RUN.search(word):
+            hyphenated = (f"{word[:at]}_{word[at:]}" for at in range(1, len(word) - 1))
+            forms_of.setdefault(stem(word), {}).update(dict.fromkeys(hyphenated))
+    return {each: tuple(forms) for each, forms in forms_of.items()}
+
+
+def may_be_one(one: str, other: str) -> bool:
+    known = (one, other)
+    plain = all(each.isalpha() and not UNSPACED_RUN.search(each) for each in known)
+    return plain and one not in STOP_WORDS and (other not in STOP_WORDS or other in PARTICLES)
 
 
 def is_identifier(pieces: Sequence[str]) -> bool:

@@ -14,6 +14,8 @@ from nacre.mcp.profiles.core import context, recall, review
 from nacre.mcp.tool import ToolSession
 from nacre.memory_store import MemoryStore
 from nacre.model import Hit, Recollection
+from nacre.model.instants import iso
+from nacre.model.review import DECISIONS, MEANINGS
 from nacre.recall.pack import ALL_WEAK
 from tests.mcp.agents import Agent, said, stdio_agent
 
@@ -59,6 +61,13 @@ def test_a_recall_narrows_by_type_tag_and_time(agent: Agent) -> None:
     by_tag = agent.told("recall", query="blue ferry", tag="ferry")
     assert "two ropes" in by_tag and "buoy" in by_tag
     assert agent.ok("recall", query="blue ferry", until="2001-01-01")["memories"] == []
+
+
+def test_a_tag_that_no_memory_has_is_named_with_the_one_that_is_meant(agent: Agent) -> None:
+    agent.ok("remember", text="The net loft is over the smithy", tags=["buildings"])
+    assert "No memory has the tag 'Building'; 'buildings' is one." in agent.told("recall", query="loft", tag="Building")
+    assert "No memory has the tag 'zzz'." in agent.told("recall", query="loft", tag="zzz")
+    assert "No memory has" not in agent.told("recall", query="zymurgy", tag="buildings")
 
 
 def test_recalled_text_is_fenced_as_data_and_cannot_leave_the_fence(agent: Agent) -> None:
@@ -177,8 +186,58 @@ def test_the_review_lists_each_memory_and_the_decisions_once(tmp_path: Path) -> 
         text = review(ToolSession(store, lambda *_: None)).text
         assert len(items) == 3 and text.count("not_a_conflict") == 1 and text.count("gate closes at 18 [") == 1
         assert items[0].id not in text
-        shortened = text.split("- ")[1].split()[0]
+        shortened = text.split("\n- ")[1].split()[0]
         assert ToolSession(store, lambda *_: None).store.decide(shortened, "newer")
+
+
+def test_the_review_names_both_sides_of_a_conflict_and_what_each_decision_does(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "s.db", embedder="hashing") as store:
+        older = store.remember("The slipway gate closes at 18", source="harbour master")
+        newer = store.remember("The slipway gate closes at 20")
+        told = review(ToolSession(store, lambda *_: None), limit=1).text.splitlines()
+    at = next(number for number, each in enumerate(told) if "(conflict: " in each)
+    assert told[at].startswith(f"- {newer.id[:8]}:{older.id[:8]} (conflict: ") and " alike) " in told[at]
+    assert "new '20', old '18'" in told[at]
+    for each, side, memory in zip(told[at + 1 :], ("newer", "older"), (newer, older), strict=False):
+        assert each.startswith(f"- {side} {memory.id[:8]} (semantic) {memory.text} [{memory.date}")
+        assert f"stored {iso(memory.created_at)[:19]}Z" in each and (memory.source or "") in each
+    explained = [each.split(":")[0].strip() for each in told[: told.index("<memories>")] if each.startswith("  ")]
+    assert tuple(explained) == DECISIONS["conflict"] and "  keep_both: both are true" in told
+
+
+def test_every_decision_says_what_it_does() -> None:
+    assert {kind: tuple(meanings) for kind, meanings in MEANINGS.items()} == DECISIONS
+
+
+def test_a_review_says_that_more_waits_and_a_name_that_is_new_is_merged(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "s.db", embedder="hashing") as store:
+        one, other = store.remember("Tugs wait at pier four"), store.remember("The kettle is blue")
+        for relation in ("needs_thing", "wants_thing"):
+            store.link(one.id, other.id, relation)
+        session = ToolSession(store, lambda *_: None)
+        assert any("More waits" in note for note in review(session, limit=1).notes)
+        assert not review(session, limit=2).notes
+        told = review(session, item="relation:needs_thing", decision="merge", text="depends_on").text
+        assert told == "Decided: merge. `history` with undo 'last' takes it back."
+        assert {link.rel for link in store.get(one.id).links} == {"depends_on", "wants_thing"}  # type: ignore[union-attr]
+
+
+def test_the_journal_quotes_the_memories_even_those_that_are_gone(agent: Agent) -> None:
+    agent.ok("remember", text="The dredger works from October to March, " + "on and on " * 20)
+    agent.ok("history", undo="last")
+    told = agent.told("history", limit=2).splitlines()
+    assert all("dredger works from October" in each and each.endswith("…") for each in told[2:4])
+    operation = told[3].split()[1].rstrip(":")
+    assert len(operation) == 8 and operation in agent.ok("history", limit=2)["operations"][1]["operation"]
+
+
+def test_the_nearest_that_probably_does_not_answer_is_cut(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "s.db", embedder="hashing") as store:
+        long = store.remember("The harbour tariff lists every berth. " * 60)
+        nearest = Recollection(nearest=Hit(long, 0.1))
+        with patch.object(MemoryStore, "recall", return_value=nearest):
+            told = recall(ToolSession(store, lambda *_: None), "who pays?").text
+    assert "harbour tariff" in told and len(told) < 700 and "more characters; `history` with its id has all" in told
 
 
 def test_links_are_made_and_taken_away(agent: Agent) -> None:

@@ -232,6 +232,19 @@ def test_what_somebody_forgot_does_not_come_back_from_its_note(store: MemoryStor
     assert texts(store) == ["one"]
 
 
+def test_what_somebody_forgot_or_edited_stays_so_when_its_note_is_renamed(store: MemoryStore, tmp_path: Path) -> None:
+    former, path = tmp_path / "n.md", tmp_path / "m.md"
+    ingest(store, former, "- one\n- two\n- three\n")
+    by_text = {memory.text: memory.id for memory in store.list_recent()}
+    store.forget(by_text["two"])
+    store.edit(by_text["three"], text="III")
+    former.rename(path)
+    for name in (home_relative(former), ""):  # and what is read again is as it was
+        renamed = Ingest(store, FORMATS["markdown"], path, former=name)
+        assert (renamed.run().new, texts(store)) == (0, ["III", "one"])
+    assert {memory.session for memory in store.list_recent(include_trashed=True)} == {home_relative(path)}
+
+
 def test_what_was_redacted_does_not_come_back_from_its_note(store: MemoryStore, tmp_path: Path) -> None:
     path = tmp_path / "n.md"
     ingest(store, path, "- one\n- two\n")

@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -482,23 +482,25 @@ def ingest_command(
     done = []
     with cli.open_if_it_exists() if dry_run else cli.open_or_make() as store, progress_line() as progress:
         from nacre.memory_store import MemoryStore
-        from nacre.transfer.ingest.ingest import Ingest, notes_gone
+        from nacre.transfer.ingest.ingest import Ingest, notes_gone, renamed_notes
 
-        before, notes = set(store.spaces()), set()
+        before = set(store.spaces())
+        notes = [Ingest(store, format, path) for path, format in files if format.edited]
+        names = {note.name_of_session() for note in notes}
+        gone = {name for folder in folders_of(paths) for name in notes_gone(store, folder, names)}
+        renamed = renamed_notes(store, gone, notes)
         for path, format in files:
             space = space_for(cli, format, path, store)
             own = replace(cli.settings(), store=store.settings.store, space=space)
             with MemoryStore(settings=own, actor=PERSON, embedder=store.embedder) as there:
                 ingest = Ingest(there, format, path, dry_run)
-                tally = ingest.run(tools=tools, progress=progress)
-                if format.edited:
-                    notes.add(ingest.name_of_session())
+                former = renamed.get(ingest.name_of_session(), "") if format.edited else ""
+                tally = replace(ingest, former=former).run(tools=tools, progress=progress)
             done.append(IngestedFile(path, format.name, space, tally))
         new = sorted(set(store.spaces()) - before - {store.space})
-        gone = Counter[str]()
-        for path in paths:
-            if path.is_dir():
-                gone |= notes_gone(store, path, notes)
+        left = Counter[str]()
+        for path in filter(Path.is_dir, paths):
+            left |= notes_gone(store, path, names | {*renamed.values()})
 
     def tally_column(name: str) -> Column[IngestedFile]:
         return Column(name, lambda each: str(getattr(each.tally, name)), right=True)
@@ -513,7 +515,7 @@ def ingest_command(
     ]
     print_items(done, columns, ingest_record, form)
     say(*ingest_summary(done, dry_run=dry_run), *(f"Created the space {space!r}." for space in new))
-    say(*ways_to_undo(done, store.space), *gone_note(gone))
+    say(*renamed_lines(renamed, dry_run=dry_run), *ways_to_undo(done, store.space), *gone_note(left))
 
 
 def detect_formats(paths: tuple[Path, ...], name: str | None) -> list[tuple[Path, Format]]:
@@ -550,6 +552,15 @@ def space_for(cli: CliContext, format: Format, path: Path, store: MemoryStore) -
     from nacre.settings import choose_space
 
     return choose_space(folder, known_spaces(store)).space
+
+
+def folders_of(paths: Iterable[Path]) -> set[Path]:
+    return {path if path.is_dir() else path.parent for path in paths}
+
+
+def renamed_lines(renamed: Mapping[str, str], *, dry_run: bool) -> Iterator[str]:
+    for name, former in sorted(renamed.items()):
+        yield f"{name} is {former} under another name: its memories {'would move' if dry_run else 'moved'} with it."
 
 
 def gone_note(gone: Counter[str]) -> Iterator[str]:

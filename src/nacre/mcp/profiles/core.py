@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Literal
 
 from nacre.errors import InvalidInput
 from nacre.factory import is_server
 from nacre.mcp.records import (
     conflict_record,
+    cut,
     hit_lines,
     hit_reference,
     ids_answer,
     journal_answer,
     line,
+    memories_of,
     references,
     review_record,
 )
@@ -23,7 +26,7 @@ from nacre.model.fence import escaped, fenced
 from nacre.model.instants import iso
 from nacre.model.journal import MEMORY, JournalEntry
 from nacre.model.memory import SUSPICION, TRASHED, Json, Memory, short_id, without_none
-from nacre.model.review import Outcome, RememberResult, ReviewItem
+from nacre.model.review import MEANINGS, Outcome, RememberResult, ReviewItem
 from nacre.settings import without_password
 
 if TYPE_CHECKING:
@@ -32,6 +35,9 @@ if TYPE_CHECKING:
 
 NOTHING = "Nothing relevant is remembered."
 NOTHING_WAITS = "Nothing waits for a decision."
+DECIDE = "To decide, repeat `review` with the `item` and one `decision` of its kind:"
+UNDO_DECISION = "`history` with undo 'last' takes it back."
+SECONDS = len("2026-03-31T21:00:00")
 NEAREST = "Nothing that is remembered fits. The nearest, which probably does not answer:"
 OLDER = "It may conflict with these; settle it with `review`, or repeat with `replaces`:"
 NEWER = "It may conflict with these, which are newer; settle it with `review`:"
@@ -48,6 +54,7 @@ ABOUT_USER = (
 )
 FOR_REPETITIONS = 3  # times as many hits, where turns with the same words took places
 MOST = 100  # memories in one answer: about ten thousand tokens
+LONGEST_NEAREST = 300  # characters of what probably does not answer
 MOST_QUOTED = 10  # memories that an undo quotes
 SUGGESTED_BUDGET = 200  # tokens, of which a memory of usual length takes a quarter
 
@@ -127,14 +134,25 @@ def recall(
         hits = session.store.recall(query, FOR_REPETITIONS * wanted, touch=False, **scope)
         hits = replace(hits, hits=tuple(without_repetitions(hits))[:wanted])
     text = fenced(hit_lines(hits)) if hits else nothing(hits.nearest.memory if hits.nearest else None)
-    return Answer({"memories": [hit_reference(hit) for hit in hits]}, text, hits.notes)
+    notes = hits.notes if hits or not tag else (*hits.notes, *unknown_tag(session, tag))
+    return Answer({"memories": [hit_reference(hit) for hit in hits]}, text, notes)
+
+
+def unknown_tag(session: ToolSession, tag: str) -> tuple[str, ...]:
+    """That no memory has it; a tag counts as it is written."""
+    tags = session.store.tally("tags")
+    if tag in tags:
+        return ()
+    alike = get_close_matches(tag.casefold(), {each.casefold(): each for each in tags}, n=1)
+    meant = [each for each in tags if each.casefold() in alike]
+    return (f"No memory has the tag {tag!r}" + (f"; {meant[0]!r} is one." if meant else "."),)
 
 
 def nothing(nearest: Memory | None) -> str:
     """What is said instead of hits. A text that gives orders to its reader is not quoted unasked."""
     if nearest is None or SUSPICION in nearest.metadata:
         return NOTHING
-    return "\n".join([NEAREST, fenced([line(nearest)])])
+    return "\n".join([NEAREST, fenced([line(replace(nearest, text=cut(nearest.text, LONGEST_NEAREST)))])])
 
 
 def context(session: ToolSession, task: str, budget: int = 800) -> Answer:
@@ -182,16 +200,45 @@ def review(
     if bool(item) != bool(decision):
         raise InvalidInput("Nothing was decided: give both `item` and `decision` to decide, or neither to list.")
     if item and decision:
-        done = session.store.decide(item, decision, text=text, why=why)
-        return Answer({"decided": done, "items": []}, f"Decided: {escaped(decision)}." if done else "Left as it is.")
-    items = [each.cleaned(session.store.clean) for each in session.store.review(limit=bounded("limit", limit))]
-    # The reason quotes the memories, so it is inside the fence with them.
-    lines = [f"- {escaped(short_item_id(each))} ({each.kind}) {escaped(each.why)}" for each in items]
-    pairs = ((each.conflict.a, each.conflict.b) if each.conflict else (each.memory,) for each in items)
-    memories = {memory.id: memory for pair in pairs for memory in pair if memory is not None}
-    decisions = {each.kind: f"Decide a {each.kind}: {', '.join(each.decisions)}." for each in items}
-    text = "\n".join([*decisions.values(), fenced([*lines, *map(line, memories.values())])])
-    return Answer({"items": [review_record(each) for each in items]}, text if items else NOTHING_WAITS)
+        # A conflict is merged into a text, other items into a name, and each takes only its own.
+        done = session.store.decide(item, decision, into=text, text=text, why=why)
+        done_line = f"Decided: {escaped(decision)}. {UNDO_DECISION}" if done else "Left as it is."
+        return Answer({"decided": done, "items": []}, done_line)
+    most = bounded("limit", limit)
+    waiting = session.store.review(limit=most + 1)
+    items = [each.cleaned(session.store.clean) for each in waiting[:most]]
+    if not items:
+        return Answer({"items": []}, NOTHING_WAITS)
+    lines = [DECIDE]
+    for kind in dict.fromkeys(each.kind for each in items):
+        lines += [f"{kind}:", *(f"  {name}: {meaning}" for name, meaning in MEANINGS[kind].items())]
+    lines.append(fenced(item_lines(items)))
+    more = ("More waits; decide some of these, or raise `limit`.",) if len(waiting) > most else ()
+    return Answer({"items": [review_record(each) for each in items]}, "\n".join(lines), more)
+
+
+def item_lines(items: Iterable[ReviewItem]) -> list[str]:
+    """The reason of each, which quotes the memories, and these below it; one that is in several, whole in the first."""
+    lines: list[str] = []
+    seen: set[str] = set()
+    for item in items:
+        pair, kind = item.conflict, item.kind
+        if pair is not None:
+            sure = "sure" if pair.sure else "not sure"
+            kind = f"{kind}: {pair.kind}, {sure}, {pair.similarity:.2f} alike"
+        lines.append(f"- {escaped(short_item_id(item))} ({kind}) {escaped(item.why)}")
+        sides = [("newer", pair.a), ("older", pair.b)] if pair is not None else [("", item.memory)]
+        for side, memory in sides:
+            if memory is not None:
+                lines.append(side_line(side, memory, in_full=memory.id not in seen))
+                seen.add(memory.id)
+    return lines
+
+
+def side_line(side: str, memory: Memory, *, in_full: bool) -> str:
+    if not in_full:
+        return f"- {side} {escaped(short_id(memory.id))}: see above"
+    return line(memory, f"stored {iso(memory.created_at)[:SECONDS]}Z", label=side)
 
 
 def short_item_id(item: ReviewItem) -> str:
@@ -204,23 +251,20 @@ def history(session: ToolSession, id: str | None = None, undo: str | None = None
         return undone(session, session.store.undo(None if undo == "last" else undo))
     if id:
         return versions(session, session.id(id))
-    return journal_answer(session.store.journal(limit=bounded("limit", limit)))
+    return journal_answer(session, session.store.journal(limit=bounded("limit", limit)))
 
 
 def undone(session: ToolSession, entries: Iterable[JournalEntry]) -> Answer:
     """With the memories as they are now, or as they were where they are gone."""
     by_id = {entry.memory_id: entry for entry in entries}
     answer = ids_answer("undone", list(by_id), "Undone, of", "Nothing was undone.")
-    changed = {id: entry for id, entry in by_id.items() if entry.kind == MEMORY}
-    stored = {memory.id: memory for memory in session.store.get_many(list(changed))}
+    changed = [entry for entry in by_id.values() if entry.kind == MEMORY][:MOST_QUOTED]
+    memories = memories_of(session, changed)
     lines = []
-    for id, entry in list(changed.items())[:MOST_QUOTED]:
+    for entry in changed:
         state = "gone" if entry.after is None else "back" if entry.before is None else "as before"
-        memory = stored.get(id)
-        if memory is None and entry.before is not None and entry.after is None:
-            memory = Memory.from_dict({**entry.before, "id": id, "space": entry.space})
-        if memory is not None:
-            lines.append(line(session.store.clean(memory), state))
+        if entry.memory_id in memories:
+            lines.append(line(memories[entry.memory_id], state))
     return replace(answer, text="\n".join([answer.text, fenced(lines)])) if lines else answer
 
 

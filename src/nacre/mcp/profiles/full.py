@@ -147,7 +147,7 @@ def journal(
     entries = session.store.journal(
         id and once(session, id), operation=operation, actor=actor, since=since, limit=core.bounded("limit", limit)
     )
-    return journal_answer(entries)
+    return journal_answer(session, entries)
 
 
 def once(session: ToolSession, id: str) -> str:

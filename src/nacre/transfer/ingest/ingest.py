@@ -21,13 +21,14 @@ from nacre.model.memory import TRASHED, Json
 from nacre.protocols import Progress
 from nacre.transfer.ingest.formats import Format
 from nacre.transfer.ingest.items import Broken, Item, Piece, Remark, Skipped, identity, session_of_file
-from nacre.transfer.ingest.markdown import DONE_TASK, OPEN_TASK, heading_in, home_relative
+from nacre.transfer.ingest.markdown import BETWEEN, DONE_TASK, OPEN_TASK, heading_in, home_relative
 from nacre.transfer.ingest.markdown import NAME as NOTES
 from nacre.transfer.permission import demand_import
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
     from nacre.model.validate import Fields
+    from nacre.recall_options import Scope
 
 BATCH = 256  # memories in one operation: one block of vectors, and short enough for other writers
 NAMED_FAULTS = 20  # listed by name; the rest are counted
@@ -38,6 +39,9 @@ ALIKE = 0.5  # of difflib: an edited text has more in common with the former one
 COMPARED = 300  # characters of each text
 NEAREST = 20  # former pieces with which a changed one is compared, so that a rewritten note is quick
 TRIES = 5  # when another process stores the same pieces at the same time
+
+
+RENAMED = 0.5  # of the pieces of both notes, from which on a new note is one that is gone, under another name
 
 
 @dataclass(slots=True)
@@ -80,13 +84,15 @@ class Failed:
 @dataclass(slots=True)
 class Ingest:
     """Reads one file into one space. `positions` counts the turns of each session. `source` is the name by which an
-    edited note is known again, by default its path."""
+    edited note is known again, by default its path; `former` is the name of a note whose memories it takes over, since
+    it was renamed."""
 
     store: MemoryStore
     format: Format
     path: Path
     dry_run: bool = False
     source: str = ""
+    former: str = ""
     tally: Tally = field(default_factory=Tally)
     positions: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
     failed: list[Failed] = field(default_factory=list)
@@ -148,20 +154,19 @@ class Ingest:
         """Edits memories whose piece of the note changed, and trashes those whose piece was removed."""
         if not drafts and self.tally.broken:
             return  # an unreadable file is not an empty one
-        source = self.name_of_session()
-        known = list(self.store.iterate(
-            # A memory written by hand may name the file as its source too.
-            source=source, session=source,
-            include_trashed=True, include_superseded=True, include_archived=True, include_expired=True,
-        ))  # fmt: skip
+        source = self.former or self.name_of_session()
+        known = list(self.store.iterate(**of_note(source)))
         # What was redacted, or got another source by hand, is not known as the note's, and must not come again.
         left = {memory.id for memory in self.store.get_many([draft.id for draft in drafts])}
         left -= {memory.id for memory in known}
-        plan = compare([draft for draft in drafts if draft.id not in left], known, self.failed)
-        self.tally.new, self.tally.changed, self.tally.gone = len(plan.new), len(plan.changed), len(plan.gone)
-        self.tally.unchanged = len(drafts) - len(plan.new) - len(plan.changed)
-        if not self.dry_run and (plan.new or plan.changed or plan.gone):
-            self.store.write("ingest", new=plan.new, edits=plan.edits(), why=self.why())
+        naming = Naming.of(drafts, known) if self.former else Naming()
+        plan = compare([naming.before(draft) for draft in drafts if draft.id not in left], known, self.failed)
+        edits = plan.edits(naming if self.former else None)
+        self.tally.new, self.tally.gone = len(plan.new), len(plan.gone)
+        self.tally.changed = len(edits) - len(plan.gone)
+        self.tally.unchanged = len(drafts) - self.tally.new - self.tally.changed
+        if not self.dry_run and (plan.new or edits):
+            self.store.write("ingest", new=[naming.now(piece) for piece in plan.new], edits=edits, why=self.why())
             self.tally.operations += 1
 
     def name_of_session(self) -> str:
@@ -171,6 +176,19 @@ class Ingest:
 
     def why(self) -> str:
         return f"{self.format.name}: {self.path.name}"
+
+    def texts(self) -> Counter[str]:
+        """What the note says; stores and counts nothing."""
+        reader = replace(self, tally=Tally(), positions=defaultdict(int), failed=[])
+        return Counter(draft.text for draft in reader.drafts(self.format.read(self.path)))
+
+
+def of_note(name: str) -> Scope:
+    """All memories of a note, also hidden ones. One that was written by hand may name the file as its source too."""
+    return {
+        "source": name, "session": name, "include_trashed": True, "include_superseded": True,
+        "include_archived": True, "include_expired": True,
+    }  # fmt: skip
 
 
 def notes_gone(store: MemoryStore, folder: Path, present: Collection[str]) -> Counter[str]:
@@ -186,17 +204,76 @@ def notes_gone(store: MemoryStore, folder: Path, present: Collection[str]) -> Co
     })  # fmt: skip
 
 
+def renamed_notes(store: MemoryStore, gone: Collection[str], notes: Iterable[Ingest]) -> dict[str, str]:
+    """The former names of notes that are new, by their names: at least half of what each says is what one of the notes
+    that are `gone` said, and the other way round."""
+    if not gone:
+        return {}
+    memories = {name: store.iterate(where=Filter.where(source=name, session=name)) for name in gone}
+    said = {name: Counter(memory.text for memory in each) for name, each in memories.items()}
+    shares: list[tuple[float, str, str]] = []
+    for note in notes:
+        new = note.name_of_session()
+        if store.count(**of_note(new)):
+            continue
+        texts = note.texts()
+        for former, before in said.items():
+            share = (texts & before).total() / max(texts.total(), before.total(), 1)
+            shares.append((share, new, former))
+    result: dict[str, str] = {}
+    for share, new, former in sorted(shares, key=lambda each: (-each[0], *each[1:])):
+        if share >= RENAMED and new not in result and former not in result.values():
+            result[new] = former
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """The names of a note that was renamed, with which the titles of its pieces begin. Its pieces are compared with
+    what was read under the former one."""
+
+    new: str = ""
+    former: str = ""
+
+    @classmethod
+    def of(cls, drafts: Sequence[Memory], known: Sequence[Memory]) -> Naming:
+        titles = (str(record_of(memory).get("title", memory.title)) for memory in known)
+        new, former = (next(iter(each), "").partition(BETWEEN)[0] for each in ((d.title for d in drafts), titles))
+        return cls(new, former)
+
+    def before(self, draft: Memory) -> Memory:
+        return retitled(draft, self.new, self.former)
+
+    def now(self, draft: Memory) -> Memory:
+        return retitled(draft, self.former, self.new)
+
+    def move(self, draft: Memory, memory: Memory) -> Memory:
+        """The memory as of a piece of the renamed note; `draft` is the piece under the former name."""
+        after = follow(draft, memory)
+        own = self.now(draft)
+        title = own.title if after.title == record_of(after).get("title") else after.title
+        metadata = {**after.metadata, READ: dict(record_of(own))}
+        return replace(after, title=title, session=own.session, source=own.source, metadata=metadata)
+
+
+def retitled(draft: Memory, old: str, new: str) -> Memory:
+    name, between, headings = draft.title.partition(BETWEEN)
+    return draft if name != old or old == new else with_record(replace(draft, title=f"{new}{between}{headings}"))
+
+
 @dataclass(frozen=True, slots=True)
 class NoteChanges:
-    """`changed` has the new pieces of memories that are edited, or that were removed from the note and are in it
-    again."""
+    """`matched` has the pieces of memories that stay; a memory that was removed from the note may be in it again."""
 
     new: list[Memory]
-    changed: Mapping[str, Memory]
+    matched: list[tuple[Memory, Memory]]
     gone: list[Memory]
 
-    def edits(self) -> dict[str, Edit]:
-        edits: dict[str, Edit] = {id: partial(follow, draft) for id, draft in self.changed.items()}
+    def edits(self, renamed: Naming | None = None) -> dict[str, Edit]:
+        change = follow if renamed is None else renamed.move
+        edits: dict[str, Edit] = {
+            memory.id: partial(change, piece) for piece, memory in self.matched if change(piece, memory) != memory
+        }
         return edits | {memory.id: mark_removed for memory in self.gone}
 
 
@@ -229,7 +306,7 @@ def compare(drafts: Sequence[Memory], known: Sequence[Memory], failed: Sequence[
     taken = {memory.id for memory in known}
     return NoteChanges(
         [with_free_id(piece, taken) for piece in rest if isinstance(piece, Memory)],
-        {memory.id: piece for piece, memory in matched if follow(piece, memory) != memory},
+        matched,
         former,
     )
 

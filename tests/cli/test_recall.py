@@ -276,3 +276,10 @@ def test_a_limit_is_the_number_of_hits_and_nothing_below_one_is(nacre: CommandLi
         assert len(nacre.json("recall", "where does the heron stand?", *words)) == 2
     refused = nacre("recall", "where does the heron stand?", "--limit", "0")
     assert refused.exit_code == 2 and "--limit" in refused.stderr
+
+
+def test_a_question_without_a_word_gets_one_sentence(nacre: CommandLine) -> None:
+    nacre.ok("remember", "The kettle is on.")
+    result = nacre("recall", "?")
+    remedy = "say what to look for, or see everything with `nacre list`."
+    assert (result.exit_code, result.stderr) == (1, f"nacre: the question has no word; {remedy}\n")

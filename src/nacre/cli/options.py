@@ -156,17 +156,19 @@ KNOWN_THEN = "As it was known then: 2h, 7d, a time, yesterday, or a date, which 
 HELD_THEN = "What held then, whatever replaced it since: 7d, a time, yesterday, or a date, meaning its noon (UTC)."
 time_options = combine(option("--as-of WHEN", KNOWN_THEN), option("--valid-at WHEN", HELD_THEN))
 # Named as the fields of a `Scope`: what is given goes to the store as it is.
-filter_options = combine(
+selection_options = combine(
     several_option("-t --type TYPE", "Of this type; repeat for others."),
     several_option("-g --tag TAG", "With this tag; repeat for all of them.", to="all_tags"),
+    option("--entity NAME", "That mention this person or thing, by any of its names, in any spelling."),
+    option("--source TEXT", "From this source, as it was given."),
     option("--session NAME", "From this session."),
     option("--min-importance 0-1", "At least this important."),
     option("--min-trust 0-1", "At least this trusted: 0.5 leaves out suspicious ones."),
     created_options,
     option("--include-superseded", "Also those that newer ones replaced."),
     option("--include-archived", "Also those in the archive."),
-    time_options,
 )
+filter_options = combine(selection_options, time_options)
 
 
 def tag_suggestion(store: MemoryStore, tags: Iterable[str] | None) -> str:

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from tempfile import mkstemp
-from typing import Unpack, cast
+from typing import NamedTuple, Unpack, cast
 
 import click
 
@@ -33,9 +33,10 @@ from nacre.cli.options import (
     without_mark,
     yes_option,
 )
-from nacre.cli.ui.output import Column, say
+from nacre.cli.ui.output import Column, Form, print_items, say
 from nacre.cli.ui.prompts import confirm_memories, count_of, text_argument
 from nacre.cli.ui.records import (
+    count_column,
     ended_note,
     excerpt,
     expired_note,
@@ -288,6 +289,32 @@ def tag_command(cli: CliContext, ids: tuple[str, ...], add: tuple[str, ...], rem
 
 CHANGE = re.compile(r"([+\-−=])(\d*\.?\d+)\Z", re.ASCII)
 WRITTEN_CHANGES = "+0.2, -0.1 or =0.9"
+
+
+class TypeCount(NamedTuple):
+    type: str
+    memories: int
+
+
+@command("types", form_option(), group=memory_command)
+@option("--add NAME", "Add a type of your own, for all spaces of the store.")
+def types_command(cli: CliContext, add: str | None, form: Form) -> None:
+    """List the types that a memory can have, and how many memories here have each; or add one."""
+    if add is not None:
+        with cli.open_or_make() as store:
+            before = store.types()
+            store.register_type(add)
+            (name,) = [each for each in store.types() if each not in before] or [""]
+        done = f"Memories can have the type {name!r} now; `nacre undo` takes it back." if name else "It is one already."
+        say(done)
+        return
+    with cli.open_with_personal() as store:
+        counts, types = store.tally("type"), store.types()
+    columns: list[Column[TypeCount]] = [
+        Column("type", lambda each: each.type, style="magenta"),
+        count_column("memories", lambda each: each.memories),
+    ]
+    print_items([TypeCount(each, counts.get(each, 0)) for each in types], columns, TypeCount._asdict, form)
 
 
 class ChangeCommand(ValueCommand):

@@ -265,7 +265,11 @@ LONGEST_VALUE = 200  # of what a value was and became; `-f json` has all of it
 
 @command("history ID", time_options, form_option())
 def history_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOptions]) -> None:
-    """Show each text that a memory had, also by replacement, and when and why it changed."""
+    """Show each text that a memory had, also by replacement, and when and why it changed.
+
+    It held from a time that somebody gave; where nobody did, by the time at which it was said or happened, and perhaps
+    before.
+    """
     with cli.open_with_personal() as store:
         history = store.history(resolve_id(store, id), **times)
     chosen = chosen_form(form)
@@ -283,7 +287,7 @@ def history_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOp
     else:
         versions_columns: list[Column[Memory]] = [
             Column("id", lambda each: short_id(each.id), style="cyan"),
-            Column("held from", valid_from),
+            Column("held", valid_from),
             Column("until", valid_until),
             Column("version", headline, wide=True, wraps=True),
         ]
@@ -293,7 +297,7 @@ def history_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOp
         now = cli.now()
         changes_columns: list[Column[Transition]] = [
             Column("changed", lambda each: f"{minute_text(each.at)} ({age(each.at, now)})"),
-            Column("by", lambda each: f"{each.operation} {short_id(each.new)}", style="magenta"),
+            Column("operation", lambda each: f"{each.operation} {short_id(each.new)}", style="magenta"),
             Column("what", value_change, wide=True, wraps=True),
         ]
         print_items(history.transitions, changes_columns, transition_record, "table")
@@ -310,7 +314,7 @@ def began_by(version: Memory) -> float:
 
 def valid_from(version: Memory) -> str:
     """Where nobody said since when it held, it may have held before it was written, and `--valid-at` finds it there."""
-    return f"{'by ' if version.valid_from is None else ''}{minute_text(began_by(version))}"
+    return f"{'by' if version.valid_from is None else 'from'} {minute_text(began_by(version))}"
 
 
 def valid_until(version: Memory) -> str:

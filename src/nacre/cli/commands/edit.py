@@ -28,13 +28,14 @@ from nacre.cli.options import (
     form_option,
     option,
     rows_option,
+    selection_options,
     show_plan,
     why_option,
     without_mark,
     yes_option,
 )
 from nacre.cli.ui.output import Column, Form, print_items, say
-from nacre.cli.ui.prompts import confirm_memories, count_of, text_argument
+from nacre.cli.ui.prompts import confirm_memories, count_of, list_memories, text_argument
 from nacre.cli.ui.records import (
     count_column,
     ended_note,
@@ -55,6 +56,7 @@ from nacre.model import Memory, RememberResult
 from nacre.model.instants import DAY, iso, last_day
 from nacre.model.memory import TRASHED, short_id, without_none
 from nacre.model.validate import Editable
+from nacre.recall_options import Scope
 
 
 @click.group("memory", cls=GroupWithMembers)
@@ -432,17 +434,49 @@ def trashed_memories(store: MemoryStore) -> list[Memory]:
     return sorted((memory for memory in memories if not is_redacted(memory)), key=lambda memory: -memory.updated_at)
 
 
-@command("forget ID...", yes_option, why_option)
-def forget_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -> None:
-    """Move memories to the trash, from which `nacre trash restore` brings them back."""
+@command("forget [ID]...", selection_options, dry_run_option, yes_option, why_option)
+def forget_command(
+    cli: CliContext, ids: tuple[str, ...], dry_run: bool, yes: bool, why: str, **scope: Unpack[Scope]
+) -> None:
+    """Move memories to the trash: those with these IDs, or all that `nacre list` has with the same filters.
+
+    `nacre trash restore` brings one back, `nacre undo` all of them. Filters choose from one space alone.
+
+    \b
+      nacre forget 3f2a 77b0
+      nacre forget --session 2026-03-31-standup --dry-run
+      nacre forget --source old-wiki --until 2025-12-31 --include-superseded
+    """
+    filters = {name: value for name, value in scope.items() if value}
+    if ids and filters:
+        raise click.UsageError("Name memories by their IDs, or choose them by filters; not both.")
+    if not ids and not filters.keys() - {"include_superseded", "include_archived"}:
+        raise click.UsageError("Say which: name IDs, or filters as `nacre list` takes them, such as --session NAME.")
     with cli.open_with_personal() as store:
-        memories = [memory for memory in find_memories(store, ids) if memory.status != TRASHED]
+        if ids:
+            memories = [memory for memory in find_memories(store, ids) if memory.status != TRASHED]
+        else:
+            memories = list(store.iterate(**scope))
+            say(*matches_beside(store, scope))
         if not memories:
-            say("In the trash already.")
+            say("In the trash already." if ids else "Nothing matches, and nothing was forgotten.")
+            return
+        if dry_run:
+            list_memories(memories)
+            say(f"{count_of(len(memories))} would move to the trash; nothing was changed.")
             return
         confirm_memories("Forget", memories, "`nacre trash restore` can bring back what is forgotten.", yes=yes)
         store.forget(*(memory.id for memory in memories), why=why)
     say(f"Forgot {count_of(len(memories))}; `nacre undo` takes it back, `nacre trash restore ID` brings one back.")
+
+
+def matches_beside(store: MemoryStore, scope: Scope) -> Iterator[str]:
+    """An operation is about one space; what else a list with these filters shows is in another one."""
+    others = store.beside.count(**scope) if store.beside is not None else 0
+    if store.beside is not None and others:
+        beside, are = store.beside.space, "that matches is" if others == 1 else "that match are"
+        remedy = f"`nacre --space {shlex.quote(beside)} forget` with the same filters moves"
+        yield f"{others:,} more {are} in the space {beside!r}; {remedy} {'it' if others == 1 else 'them'}."
 
 
 @command("restore ID...", why_option, group=trash_command)

@@ -104,6 +104,7 @@ from nacre.recall_options import (
     RecallOptions,
     Scope,
     between,
+    entity_asked,
     make_filter,
     make_query,
     split_options,
@@ -653,7 +654,7 @@ class MemoryStore(Closing):
 
     def _filter(self, scope: Scope, now: float, reader: Reader) -> Filter:
         """Of an entity, the spellings are looked up in what the reader has, and its names are those known today."""
-        types, entity, names = self.types() if scope.get("type") else (), scope.get("entity"), list[str]()
+        types, entity, names = self.types() if scope.get("type") else (), entity_asked(scope), list[str]()
         if entity is not None:
             from nacre.engine import entities  # slow to import
 

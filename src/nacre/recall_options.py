@@ -96,11 +96,19 @@ def make_filter(scope: Scope, *, now: float, types: Iterable[str], spellings: Se
     for tags in (scope.get("all_tags"), scope.get("tag")):
         if tags:
             named &= Filter.where(tags__all=tags)
-    if (entity := scope.get("entity")) is not None:
+    if (entity := entity_asked(scope)) is not None:
         named &= Filter.where(entities__any=tuple(spellings) or (entity,))  # nobody is spelled so: nothing matches
     at = scope.get("valid_at")
     held = Filter() if at is None else valid_at_filter(at, now)
     return visible(scope, now, statuses or ()) & held & named & (scope.get("where") or Filter())
+
+
+def entity_asked(scope: Scope) -> str | None:
+    """Raises `WrongType`."""
+    entity = scope.get("entity")
+    if entity is not None and not isinstance(entity, str):
+        raise WrongType("entity", "text", entity)
+    return entity
 
 
 def valid_at_filter(valid_at: Instant, now: float) -> Filter:

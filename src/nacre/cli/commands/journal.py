@@ -41,7 +41,7 @@ from nacre.cli.ui.output import (
     shortened,
 )
 from nacre.cli.ui.prompts import LONGEST_LIST, confirm, count_of
-from nacre.cli.ui.records import TIMES, headline, iso_or_none, memory_record, space_in_table, with_iso_times
+from nacre.cli.ui.records import TIMES, excerpt, headline, iso_or_none, memory_record, space_in_table, with_iso_times
 from nacre.cli.ui.times import DAY, age
 from nacre.engine.engine import UNDO, entity_kind
 from nacre.engine.operation_parts import undone_batches
@@ -255,7 +255,10 @@ def report_undo(store: MemoryStore, undone: list[JournalEntry], now: float) -> N
     beside = store.beside is not None and undone[0].space == store.beside.space
     where = f" in {undone[0].space}" if beside else ""
     say(f"Undid {', '.join(named)}{where}; `nacre undo {short_id(done.batch)}` does it again.")
-    say(*(f"{entry_subject(entry)} {undo_outcome(entry)}" for entry in undone[:LONGEST_LIST]))
+    changed = [entry.memory_id for entry in undone[:LONGEST_LIST] if entry.kind == MEMORY]
+    present = {memory.id: excerpt(memory) for memory in store.get_many(changed)}
+    for entry in undone[:LONGEST_LIST]:
+        say(f"{entry_subject(entry)} {undo_outcome(entry, present.get(entry.memory_id, ''))}")
     if len(undone) > LONGEST_LIST:
         say(f"and {len(undone) - LONGEST_LIST:,} more; `nacre journal show {short_id(done.batch)}` lists them all.")
 
@@ -520,8 +523,8 @@ def link_text(link: Mapping[str, Json]) -> str:
     return f"{link.get('rel')} → {short_id(str(link.get('to')))}" + (f" ({weight:g})" if weight != 1.0 else "")
 
 
-def undo_outcome(entry: JournalEntry) -> str:
-    """What an undo left behind."""
+def undo_outcome(entry: JournalEntry, present: str = "") -> str:
+    """What an undo left behind; `present` is how the text of the memory begins now."""
     if entry.kind != MEMORY:
         gone = entry.after is None and not is_entity(entry)  # a name is in the memories, whatever was decided on it
         return "is gone again" if gone else "is as it was before"
@@ -530,4 +533,5 @@ def undo_outcome(entry: JournalEntry) -> str:
     if entry.before is None:
         return f"is back: {shortened(str(entry.after.get('text', '')))}"
     changed = [name.replace("_", " ") for name in field_changes(entry)]
-    return f"is as it was before: {', '.join(changed) or 'nothing had changed'}"
+    text = f" ({present})" if present else ""
+    return f"is as it was before: {', '.join(changed) or 'nothing had changed'}{text}"

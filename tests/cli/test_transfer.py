@@ -284,3 +284,28 @@ def test_an_export_names_its_space_and_those_that_are_not_in_it(nacre: CommandLi
     said = nacre("--space", "alpha", "export", str(tmp_path / "all.nacre")).stderr
     assert "Wrote 1 memory of 'alpha' to" in said
     assert "'personal' and 1 other space are not in it; `--space personal` exports that one." in said
+
+
+@pytest.mark.parametrize(
+    "words", [("--to", "csv"), ("--format", "csv"), ("-f", "csv"), ("-f", "csv", "--format", "json")]
+)
+def test_the_format_of_an_export_is_known_by_its_value(
+    filled: CommandLine, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    filled.ok("export", str(tmp_path / "plain"), *words)
+    assert (tmp_path / "plain").read_text().startswith("id,")
+
+
+def test_how_to_print_is_said_as_everywhere_else(filled: CommandLine, tmp_path: Path) -> None:
+    file = str(tmp_path / "all.nacre")
+    for words in (("-f", "json"), ("--format", "json"), ("--to", "archive", "-f", "json")):
+        assert json.loads(filled.ok("export", file, "--force", *words))["count"] == 6
+    assert json.loads(filled.ok("import", file, "--dry-run", "--format", "json"))["skipped"] == 6
+    (tmp_path / "note.md").write_text("# A boat\n\nIt leaks.\n")
+    (note,) = json.loads(filled.ok("ingest", str(tmp_path / "note.md"), "--dry-run", "--format", "json"))
+    assert note["format"] == "markdown"
+    forced = filled.ok("ingest", str(tmp_path / "note.md"), "--dry-run", "--format", "markdown", "-f", "json")
+    assert json.loads(forced)[0]["format"] == "markdown"
+    twice = filled("export", file, "-f", "csv", "--to", "archive")
+    assert twice.exit_code == 2 and "csv and archive are of one kind; say it once." in twice.stderr
+    assert filled("export", file, "--to", "word").exit_code == 2

@@ -18,7 +18,17 @@ import click
 from nacre.cli import remote
 from nacre.cli.cli_context import CliContext, store_exists
 from nacre.cli.errors import NotFound, Refused, StoreProblem
-from nacre.cli.options import PATH, Decorator, command, created_options, form_option, option, why_option, yes_option
+from nacre.cli.options import (
+    PATH,
+    Decorator,
+    combine,
+    command,
+    created_options,
+    form_option,
+    option,
+    why_option,
+    yes_option,
+)
 from nacre.cli.ui.output import DATA, FORMS, Column, Form, print_data, print_facts, print_items, say
 from nacre.cli.ui.prompts import confirm, count_of, progress_line
 from nacre.errors import ArchiveRefused, ImportConflict, InvalidInput
@@ -56,11 +66,48 @@ def include_option(what: str, help: str, *, default: bool = True) -> Decorator:
 
 FORMAT_NAMES = {"archive": "an archive", "jsonl": "JSON lines", "csv": "CSV", "markdown": "Markdown notes"}
 EXPORT_FORMATS = tuple(FORMAT_NAMES)
-printed_option = option("-f", "How to print what was done.", to="form", choices=("text", *DATA))
+PRINTED = ("text", *DATA)
 
 
-@command("export FILE|-", printed_option)
-@option("--format", "Of the file; else its name says: .nacre, .jsonl, .csv, or a folder.", choices=EXPORT_FORMATS)
+class Formats(click.Choice[str]):
+    """Also takes what the other one of two options is for: some expect of `-f` what `--to` says, and `--format`, the
+    old name of `--to` and `--from`, is everywhere else how to print."""
+
+    def __init__(self, listed: Sequence[str], also: Sequence[str]) -> None:
+        super().__init__(listed)
+        self.also = tuple(each for each in also if each not in listed)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return str(value) if value in self.also else super().convert(value, param, ctx)
+
+
+def format_options(name: str, help: str, files: Sequence[str], printed: Sequence[str]) -> Decorator:
+    """`-f`, how to print what was done, and the option of this name, which says the format of the files."""
+    return combine(
+        option(name, help, to="file_format", old="--format", type=Formats(files, printed)),
+        option("-f", "How to print what was done.", to="form", type=Formats(printed, files)),
+    )
+
+
+def file_and_print_formats(format: str | None, form: Form, printed: Sequence[str]) -> tuple[str | None, Form]:
+    """Each where it belongs. Raises `click.UsageError` where one of them is said twice."""
+    wrong_form, wrong_format = form not in (None, *printed), format in set(printed) - set(FILE_FORMATS)
+    if wrong_form != wrong_format and None not in (form, format):
+        raise click.UsageError(f"{form} and {format} are of one kind; say it once.")
+    return (
+        (form if wrong_form else None if wrong_format else format),
+        (format if wrong_format else None if wrong_form else form),
+    )
+
+
+FILE_FORMATS = (*EXPORT_FORMATS, *INGEST_FORMATS)
+export_formats = format_options(
+    "--to", "The format of the file; else its name says: .nacre, .jsonl, .csv, or a folder.", EXPORT_FORMATS, PRINTED
+)
+ingest_formats = format_options("--from", "The files' format; else it is detected for each.", INGEST_FORMATS, FORMS)
+
+
+@command("export FILE|-", export_formats)
 @option("--per", "Of markdown: a note for each memory or each day.", choices=("memory", "day"), default="memory")
 @option("--watch", "Of markdown: keep the folder up to date until Ctrl-C.")
 @option(
@@ -78,7 +125,7 @@ printed_option = option("-f", "How to print what was done.", to="form", choices=
 @option("--vectors/--no-vectors", "With vectors, or smaller, to be computed again.", default=True)
 @option("--redact/--no-redact", "Without what looks like a secret, or as it is kept.", default=True)
 def export_command(
-    cli: CliContext, file: str, form: Form, format: str | None, per: str, watch: bool, force: bool, **chosen: Any
+    cli: CliContext, file: str, form: Form, file_format: str | None, per: str, watch: bool, force: bool, **chosen: Any
 ) -> None:
     """Write memories to a file, oldest first: everything in the space but the trash, unless you narrow it.
 
@@ -90,13 +137,14 @@ def export_command(
     \b
       nacre export all.nacre
       nacre export lately.csv --since 7d -t episodic
-      nacre export notes/ --format markdown --watch
+      nacre export notes/ --to markdown --watch
       nacre export - | ssh other nacre import - --yes
     """
     from nacre.recall_options import between
     from nacre.transfer.export import Choice
     from nacre.transfer.export_files import MARKDOWN, export_file, format_of
 
+    format, form = file_and_print_formats(file_format, form, PRINTED)
     if file == STREAM and sys.stdout.isatty() and format in (None, "archive"):
         raise click.UsageError("A terminal cannot show what is packed; name a FILE.")
     if file == STREAM and form:
@@ -108,7 +156,7 @@ def export_command(
     if file != STREAM:
         format = format_of(Path(file), format)
     if format != MARKDOWN and (watch or per != "memory"):
-        raise click.UsageError("--watch and --per are for a folder of notes; add --format markdown.")
+        raise click.UsageError("--watch and --per are for a folder of notes; add --to markdown.")
     # Relative times are resolved once, here: in a watched folder "7d" must not move on.
     chosen["since"], chosen["until"] = between(chosen["since"], chosen["until"], cli.now())
     if watch:
@@ -179,7 +227,7 @@ def as_columns(_ctx: click.Context, _option: click.Parameter, values: tuple[str,
     return columns
 
 
-@command("import", printed_option, yes_option, why_option)
+@command("import", form_option("text", "json"), yes_option, why_option)
 @click.argument("words", nargs=-1, required=True, metavar="[SOURCE] PATH|-")
 @option("--from NAME", f"What it is, where that is not recognised: {', '.join(SOURCES)}.", to="named", choices=SOURCES)
 @option(
@@ -458,14 +506,12 @@ class IngestedFile:
     tally: Tally
 
 
-@command("ingest")
+@command("ingest", ingest_formats)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…", type=PATH)
-@option("--format", "The files' format; else it is detected for each.", to="name", choices=INGEST_FORMATS)
 @option("--dry-run", "Say what would be stored, and store nothing.")
 @option("--include-tools", "Also what tools were asked and answered, and thoughts.", to="tools")
-@option("-f", "How to print what was done.", to="form", choices=FORMS)
 def ingest_command(
-    cli: CliContext, paths: tuple[Path, ...], name: str | None, dry_run: bool, tools: bool, form: Form
+    cli: CliContext, paths: tuple[Path, ...], file_format: str | None, dry_run: bool, tools: bool, form: Form
 ) -> None:
     """Store conversations and notes from files: transcripts of Claude Code, Codex and Gemini CLI, exports of ChatGPT
     and Claude, lines of JSON, Markdown. Folders are walked.
@@ -478,6 +524,7 @@ def ingest_command(
       nacre ingest conversations.json --dry-run
       nacre ingest notes/ --space me
     """
+    name, form = file_and_print_formats(file_format, form, FORMS)
     files = detect_formats(paths, name)
     done = []
     with cli.open_if_it_exists() if dry_run else cli.open_or_make() as store, progress_line() as progress:
@@ -527,7 +574,7 @@ def detect_formats(paths: tuple[Path, ...], name: str | None) -> list[tuple[Path
         elif named:
             known = ", ".join(INGEST_FORMATS)
             raise InvalidInput(
-                f"{path} is in no format that is known ({known}); --format says which one it is. "
+                f"{path} is in no format that is known ({known}); --from says which one it is. "
                 "`nacre import` reads tables and the memories of other programs."
             )
         else:

@@ -451,7 +451,7 @@ def forget_command(
     if ids and filters:
         raise click.UsageError("Name memories by their IDs, or choose them by filters; not both.")
     if not ids and not filters.keys() - {"include_superseded", "include_archived"}:
-        raise click.UsageError("Say which: name IDs, or filters as `nacre list` takes them, such as --session NAME.")
+        raise click.UsageError("Say which: name IDs, or filters of a list, such as --session NAME.")
     with cli.open_with_personal() as store:
         if ids:
             memories = [memory for memory in find_memories(store, ids) if memory.status != TRASHED]
@@ -465,7 +465,8 @@ def forget_command(
             list_memories(memories)
             say(f"{count_of(len(memories))} would move to the trash; nothing was changed.")
             return
-        confirm_memories("Forget", memories, "`nacre trash restore` can bring back what is forgotten.", yes=yes)
+        way_back = "`nacre trash restore` can bring back what is forgotten." if ids else "`nacre undo` takes it back."
+        confirm_memories("Forget", memories, way_back, yes=yes)
         store.forget(*(memory.id for memory in memories), why=why)
     say(f"Forgot {count_of(len(memories))}; `nacre undo` takes it back, `nacre trash restore ID` brings one back.")
 

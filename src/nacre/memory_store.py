@@ -1201,6 +1201,14 @@ class MemoryStore(Closing):
         copies = spaces.to_copy(self._engine, self.space, into)
         return copies if dry_run else spaces.copy(self._engine, self.space, into, why=why)
 
+    def move(self, *ids: str, to: str, why: str = "") -> list[Memory]:
+        """Moves memories to another space with all fields and vectors, and with what they replaced or what replaced
+        them, in one operation that `undo` takes back in either space. Links to and from what stays lead nowhere until
+        then, and what the journal says of the past stays where it was. Returns all that was moved. Raises
+        `MemoryNotFound`, and `InvalidInput` where an id is taken there."""
+        self._access.demand_for_space("move memories to another space")
+        return spaces.move(self._engine, self.space, ids, space_name(to), why=why)
+
     def rename_space(self, new: str, *, why: str = "") -> None:
         """Renames this space with its journal and its terms to a name that is free; this store follows. Programs that
         have the space open under its old name begin an empty one if they write."""

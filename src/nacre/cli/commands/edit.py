@@ -293,6 +293,25 @@ CHANGE = re.compile(r"([+\-−=])(\d*\.?\d+)\Z", re.ASCII)
 WRITTEN_CHANGES = "+0.2, -0.1 or =0.9"
 
 
+@command("move ID...", why_option, group=memory_command)
+@option("--to SPACE", "The space that they move into.", required=True)
+def move_command(cli: CliContext, ids: tuple[str, ...], to: str, why: str) -> None:
+    """Move memories to another space, with all versions of what they say, in one operation.
+
+    Links to and from what stays lead nowhere until they are moved back. The journal of the space that they leave still
+    has what they were, until they are purged.
+    """
+    with cli.open_with_personal() as store:
+        memories = find_untrashed(store, ids)
+        is_new = all(note.name != to for note in store.space_notes())
+        moved = store.move(*(memory.id for memory in memories), to=to, why=why)
+    if is_new:
+        say(f"Created the space {to!r}.")
+    more = len(moved) - len(memories)
+    versions = f", with {count_of(more, 'other version', 'other versions')} of them" if more > 0 else ""
+    say(f"Moved {count_of(len(memories))} from {memories[0].space} to {to}{versions}; `nacre undo` takes it back.")
+
+
 class TypeCount(NamedTuple):
     type: str
     memories: int

@@ -49,7 +49,7 @@ from nacre.errors import MemoryNotFound, UndoRefused
 from nacre.memory_store import MemoryStore
 from nacre.model import Changed, Difference, JournalEntry, Memory, Operation, Transition
 from nacre.model.instants import iso
-from nacre.model.journal import MEMORY, renamed_to
+from nacre.model.journal import MEMORY, MOVED, renamed_to
 from nacre.model.memory import TRASHED, Json, short_id
 from nacre.text.dates import moment
 
@@ -255,6 +255,7 @@ def report_undo(store: MemoryStore, undone: list[JournalEntry], now: float) -> N
     beside = store.beside is not None and undone[0].space == store.beside.space
     where = f" in {undone[0].space}" if beside else ""
     say(f"Undid {', '.join(named)}{where}; `nacre undo {short_id(done.batch)}` does it again.")
+    undone = [entry for entry in undone if entry.kind != MOVED]  # the memories say it
     changed = [entry.memory_id for entry in undone[:LONGEST_LIST] if entry.kind == MEMORY]
     present = {memory.id: excerpt(memory) for memory in store.get_many(changed)}
     for entry in undone[:LONGEST_LIST]:

@@ -135,3 +135,20 @@ def test_what_is_deleted_for_good_is_gone_from_both_journals(tmp_path: Path, way
             store.undo(store.journal(operation="move", limit=1)[0])
         assert texts(store) == []
     assert not [each for each in tmp_path.iterdir() if b"spare key" in each.read_bytes()]
+
+
+def test_a_move_is_undone_and_its_past_is_purged_whatever_the_other_space_is_called_now(store: MemoryStore) -> None:
+    there = store.in_space("there")
+    for space in (store, there):  # one without memories has no name that could be changed
+        space.remember("The kettle is on", id="kettle")
+    store.remember(TEXT, id="key")
+    store.move("key", to="there")
+    store.rename_space("home")
+    there.undo(there.journal(operation="move", limit=1)[0])
+    assert TEXT in texts(store) and TEXT not in texts(there)
+    store.move("key", to="there")
+    there.rename_space("shed")
+    there.purge("key")
+    for space in (store, there):
+        assert not any("spare" in f"{entry.before} {entry.after}" for entry in space.journal(limit=None))
+    assert set(store.spaces()) == {"home", "shed"} == {note.name for note in store.space_notes()}

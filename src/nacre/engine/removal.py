@@ -57,7 +57,8 @@ def left_behind(reader: Reader, space: str, ids: Iterable[str]) -> list[Key]:
     for at, id in look:  # grows: it may have been moved several times
         for entry in reader.journal(at, JournalFilter(memory_id=id)):
             other = other_space(reader, at, [entry.operation.batch]) if entry.kind == MEMORY else ""
-            if other and (other, id) not in known and reader.get(other, id) is None:
+            left = other and (other, id) not in known and reader.get(other, id) is None
+            if left and has_past(reader, other, id):
                 known.add((other, id))
                 look.append((other, id))
     return [key for key in look if key[0] != space]

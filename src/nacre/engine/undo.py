@@ -90,11 +90,16 @@ def named_in_both(space: str, other: str) -> list[TermChange]:
 
 
 def other_space(store: Reader, space: str, batches: Sequence[str]) -> str:
-    """The other space that one of these operations wrote to; empty where there is none."""
+    """The other space that one of these operations wrote to, as it is called now; empty where there is none."""
     entries = (
         entry for batch in batches for entry in store.journal(space, JournalFilter(batch=batch), limit=LOOKED_AT)
     )
-    return next((entry.memory_id for entry in entries if entry.kind == MOVED), "")
+    moved = next((entry for entry in entries if entry.kind == MOVED), None)
+    if moved is None:
+        return ""
+    name, batch = moved.memory_id, JournalFilter(batch=moved.operation.batch)
+    renamed = (each for each, data in store.terms(SPACE).items() if name in json_list(data.get(FORMER_NAMES)))
+    return next((each for each in (name, *renamed) if store.journal(each, batch, limit=1)), name)
 
 
 def undo_move(engine: Engine, spaces: tuple[str, str], batches: Sequence[str], why: str) -> list[JournalEntry]:

@@ -102,6 +102,7 @@ def test_a_memory_moves_to_another_space_and_one_undo_brings_it_back(nacre: Comm
     assert (entry["kind"], entry["memory_id"]) == ("moved with", "garden")
     undone = nacre("--space", "garden", "undo").stderr
     assert "Undid move " in undone and "moved with" not in undone
+    assert "new is back in default: The boat is blue" in undone and "new is no longer in garden: The boat" in undone
     assert [each["id"] for each in nacre.json("list")] == ["new"] and nacre.ok("--space", "garden", "list") == ""
     assert "`nacre memory move ID --to SPACE`" in nacre("move", "new").stderr
 

@@ -258,8 +258,10 @@ def report_undo(store: MemoryStore, undone: list[JournalEntry], now: float) -> N
     undone = [entry for entry in undone if entry.kind != MOVED]  # the memories say it
     changed = [entry.memory_id for entry in undone[:LONGEST_LIST] if entry.kind == MEMORY]
     present = {memory.id: excerpt(memory) for memory in store.get_many(changed)}
+    moved = len({entry.space for entry in undone}) > 1
     for entry in undone[:LONGEST_LIST]:
-        say(f"{entry_subject(entry)} {undo_outcome(entry, present.get(entry.memory_id, ''))}")
+        place = f" in {entry.space}" if moved else ""
+        say(f"{entry_subject(entry)} {undo_outcome(entry, present.get(entry.memory_id, ''), place)}")
     if len(undone) > LONGEST_LIST:
         say(f"and {len(undone) - LONGEST_LIST:,} more; `nacre journal show {short_id(done.batch)}` lists them all.")
 
@@ -524,15 +526,15 @@ def link_text(link: Mapping[str, Json]) -> str:
     return f"{link.get('rel')} → {short_id(str(link.get('to')))}" + (f" ({weight:g})" if weight != 1.0 else "")
 
 
-def undo_outcome(entry: JournalEntry, present: str = "") -> str:
-    """What an undo left behind; `present` is how the text of the memory begins now."""
+def undo_outcome(entry: JournalEntry, present: str = "", place: str = "") -> str:
+    """What an undo left behind; `present` is how the text of the memory begins now, `place` where it is."""
     if entry.kind != MEMORY:
         gone = entry.after is None and not is_entity(entry)  # a name is in the memories, whatever was decided on it
         return "is gone again" if gone else "is as it was before"
     if entry.after is None:
-        return f"is no longer there: {shortened(str((entry.before or {}).get('text', '')))}"
+        return f"is no longer {place.strip() or 'there'}: {shortened(str((entry.before or {}).get('text', '')))}"
     if entry.before is None:
-        return f"is back: {shortened(str(entry.after.get('text', '')))}"
+        return f"is back{place}: {shortened(str(entry.after.get('text', '')))}"
     changed = [name.replace("_", " ") for name in field_changes(entry)]
     text = f" ({present})" if present else ""
     return f"is as it was before: {', '.join(changed) or 'nothing had changed'}{text}"

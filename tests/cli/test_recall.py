@@ -149,8 +149,8 @@ def test_filters_that_match_nothing_are_named_and_a_near_tag_is_suggested(filled
     [
         (["--min-importance", "2"], "2.0 is not in the range"),
         (["--min-trust", "-1"], "-1.0 is not in the range"),
-        (["--since", "2026-02-01", "--until", "2026-01-01"], "since is later than until"),
-        (["--until", "2026-01-01", "--since", "2026-02-01"], "since is later than until"),
+        (["--since", "2026-02-01", "--until", "2026-01-01"], "--since is later than --until"),
+        (["--until", "2026-01-01", "--since", "2026-02-01"], "--since is later than --until"),
     ],
 )
 def test_a_filter_that_can_match_nothing_is_refused(filled: CommandLine, words: list[str], complaint: str) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from nacre import MemoryStore
 from nacre.errors import InvalidInput, MemoryNotFound, UndoBlocked, UndoRefused
+from nacre.settings import Settings
 from tests.embedders import WordBag
 from tests.stores_in_postgres import stored_in as stored_in
 
@@ -152,3 +154,14 @@ def test_a_move_is_undone_and_its_past_is_purged_whatever_the_other_space_is_cal
     for space in (store, there):
         assert not any("spare" in f"{entry.before} {entry.after}" for entry in space.journal(limit=None))
     assert set(store.spaces()) == {"home", "shed"} == {note.name for note in store.space_notes()}
+
+
+def test_what_is_deleted_for_good_is_gone_from_the_mirror_of_the_journal_too(tmp_path: Path) -> None:
+    mirror = tmp_path / "mirror.jsonl"
+    settings = replace(Settings(), store=str(tmp_path / "s"), journal_mirror=str(mirror), conflict_judge="rules")
+    with MemoryStore(settings=settings, embedder=WordBag(), space="here") as store:
+        store.remember(TEXT, id="key")
+        store.move("key", to="there")
+        assert "spare" in mirror.read_text()
+        store.in_space("there").purge("key")
+        assert "spare" not in mirror.read_text()

@@ -99,9 +99,10 @@ def redact(engine: Engine, space: str, ids: Sequence[str], *, why: str = "") -> 
 def remove(engine: Engine, name: str, space: str, plan: Plan, why: str, *, everything: bool = False) -> int:
     """One operation, which removes content for good; returns of how many memories. The journal and its mirror name them
     and keep nothing of their content, or with `everything` nothing of the space."""
+    known_as = [space, *former_names(engine.store, space)]  # a purge of the space takes these names, too
     entries = engine.write(engine.operation(name, why), plan, publish=False).entries
-    spaces = dict.fromkeys((space, *(entry.space for entry in entries)))
-    known_as = [each for one in spaces for each in (one, *former_names(engine.store, one))]
+    for other in {entry.space for entry in entries} - {space}:
+        known_as += (other, *former_names(engine.store, other))
     gone = (entry.memory_id for entry in entries if entry.before is None and entry.after is None)
     removed = list(dict.fromkeys(gone))
     if engine.sink is not None and (removed or everything):

@@ -25,7 +25,7 @@ BOTH = {
 # What names a memory or an operation, which is found in either space.
 BY_ID = {
     "archive", "bump", "edit", "edit_result", "expecting", "find_conflicts", "forget", "get", "history", "link",
-    "merge", "neighbors", "operation", "path", "pin", "purge", "redact", "remember_result", "resolve_id",
+    "merge", "move", "neighbors", "operation", "path", "pin", "purge", "redact", "remember_result", "resolve_id",
     "resolve_operation", "restore", "supersede", "tag", "unarchive", "unlink", "unpin", "validate",
 }  # fmt: skip
 # What writes to its own space, or is about it alone.

@@ -187,6 +187,7 @@ class AsyncMemoryStore:
     space_notes = off_loop(MemoryStore.space_notes)
     create_space = off_loop(MemoryStore.create_space)
     copy_space = off_loop(MemoryStore.copy_space)
+    move = off_loop(MemoryStore.move)
     rename_space = off_loop(MemoryStore.rename_space)
     delete_space = off_loop(MemoryStore.delete_space)
     reindex = off_loop(MemoryStore.reindex)

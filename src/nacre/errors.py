@@ -101,11 +101,14 @@ class InvalidInput(NacreError, ValueError):
 
 
 class UnknownName(InvalidInput):
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    """`how_to_add` is the command that makes the name a known one, where there is such."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], how_to_add: str = "") -> None:
         names, short = sorted(known), shortened(str(name))
         near = nearest_name(short.lower(), names)
-        rest = "use one of: " + ", ".join(names) + "." if names else "there are none, so leave it out."
-        super().__init__(f"Unknown {kind} {short!r}; {f'did you mean {near!r}?' if near else rest}")
+        add = f", or add it (`{how_to_add}`)" if how_to_add else ""
+        rest = f"use one of: {', '.join(names)}{add}." if names else "there are none, so leave it out."
+        super().__init__(f"Unknown {kind} {short!r}; {f'did you mean {near!r}{add}?' if near else rest}")
 
     @classmethod
     def check(cls, kind: str, name: object, known: Collection[str]) -> None:

@@ -104,6 +104,7 @@ from nacre.recall_options import (
     RecallOptions,
     Scope,
     between,
+    entity_asked,
     make_filter,
     make_query,
     split_options,
@@ -587,7 +588,7 @@ class MemoryStore(Closing):
         stored = self._engine.embedder.check()
         as_of = scope.get("as_of")
         now, reader = self._state(as_of)
-        wanted = make_query(query, k, ranking, self._filter(scope, now), now)
+        wanted = make_query(query, k, ranking, self._filter(scope, now, reader), now)
         recollection = recall(
             wanted,
             space=self.space,
@@ -654,10 +655,16 @@ class MemoryStore(Closing):
     def _selected(self, scope: Scope) -> tuple[Reader, Filter]:
         """What a list is read from, and which memories it has."""
         now, reader = self._state(scope.get("as_of"))
-        return reader, self._filter(scope, now)
+        return reader, self._filter(scope, now, reader)
 
-    def _filter(self, scope: Scope, now: float) -> Filter:
-        return make_filter(scope, now=now, types=self.types() if scope.get("type") else ())
+    def _filter(self, scope: Scope, now: float, reader: Reader) -> Filter:
+        """Of an entity, the spellings are looked up in what the reader has, and its names are those known today."""
+        types, entity, names = self.types() if scope.get("type") else (), entity_asked(scope), list[str]()
+        if entity is not None:
+            from nacre.engine import entities  # slow to import
+
+            names = entities.spellings(reader, self.space, entity)
+        return make_filter(scope, now=now, types=types, spellings=names)
 
     # Reading and listing
 
@@ -802,7 +809,7 @@ class MemoryStore(Closing):
     ) -> Walk:
         now, reader = self._state(as_of)
         if not include_hidden:
-            where = self._filter({"valid_at": valid_at}, now)
+            where = self._filter({"valid_at": valid_at}, now, reader)
         else:
             where = Filter() if valid_at is None else valid_at_filter(valid_at, now)
         return Walk(reader, self.space, direction, relation_list(rel), where)
@@ -1127,15 +1134,9 @@ class MemoryStore(Closing):
     def memories_about(self, name: str, limit: int = 20, **scope: Unpack[Scope]) -> list[Memory]:
         """The memories that mention the entity by any of its names, in any spelling, newest first. With `as_of` too,
         its names are those that are known today."""
-        from nacre.engine import entities  # slow to import
-
         check_page(limit, 0)
-        reader, where = self._selected(scope)
-        names = entities.spellings(reader, self.space, name, where)
-        if not names:
-            return []
-        about = where & Filter.where(entities__any=tuple(names))
-        return reader.page(self.space, about, limit=limit).memories
+        reader, where = self._selected({**scope, "entity": name})
+        return reader.page(self.space, where, limit=limit).memories
 
     def merge_entities(self, into: str, *others: str, why: str = "") -> bool:
         """Makes the others aliases of `into`, with all their own aliases, in one operation that `undo` takes back; the
@@ -1204,6 +1205,14 @@ class MemoryStore(Closing):
         into = space_name(target)
         copies = spaces.to_copy(self._engine, self.space, into)
         return copies if dry_run else spaces.copy(self._engine, self.space, into, why=why)
+
+    def move(self, *ids: str, to: str, why: str = "") -> list[Memory]:
+        """Moves memories to another space with all fields and vectors, and with what they replaced or what replaced
+        them, in one operation that `undo` takes back in either space. Links to and from what stays lead nowhere until
+        then, and what the journal says of the past stays where it was. Returns all that was moved. Raises
+        `MemoryNotFound`, and `InvalidInput` where an id is taken there."""
+        self._access.demand_for_space("move memories to another space")
+        return spaces.move(self._engine, self.space, ids, space_name(to), why=why)
 
     def rename_space(self, new: str, *, why: str = "") -> None:
         """Renames this space with its journal and its terms to a name that is free; this store follows. Programs that

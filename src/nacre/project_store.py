@@ -313,7 +313,7 @@ class ProjectStore(MemoryStore):
     pin, unpin, archive, unarchive = by_id("pin"), by_id("unpin"), by_id("archive"), by_id("unarchive")
     tag, bump, merge, supersede = by_id("tag"), by_id("bump"), by_id("merge"), by_id("supersede")
     link, unlink, path, neighbors = by_id("link", 2), by_id("unlink", 2), by_id("path"), by_id("neighbors")
-    find_conflicts = by_id("find_conflicts")
+    find_conflicts, move = by_id("find_conflicts"), by_id("move")
 
     def subgraph(self, ids: Iterable[str], **options: Any) -> Graph:
         """Links join memories of one space, so that the graphs of two make one."""

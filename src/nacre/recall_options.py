@@ -17,7 +17,8 @@ CLOCKS_DIFFER = 60.0  # seconds; who asks a server for what is known now may hav
 
 
 class Scope(TypedDict, total=False):
-    """`tag` and every name in `all_tags` is required; of `tags`, one suffices. `since` and `until` are of creation.
+    """`tag` and every name in `all_tags` is required; of `tags`, one suffices. `entity` is who or what is mentioned, by
+    any of its names, in any spelling. `since` and `until` are of creation.
 
     `as_of` reads what the store knew at that time, `valid_at` what held then, whatever replaced it since. A time may be
     a date, which is its whole day (UTC), or words ("last week"): `since` means its start, `until` and `as_of` its end,
@@ -29,6 +30,7 @@ class Scope(TypedDict, total=False):
     tags: Iterable[str] | None
     all_tags: Iterable[str] | None
     context: str | None
+    entity: str | None
     session: str | None
     agent: str | None
     role: str | None
@@ -66,7 +68,8 @@ def time_asked(as_of: Instant | None, now: float) -> TimeAsked:
     return TimeAsked(min(now, known_at), known_at)  # a day that is named may not have ended yet
 
 
-def make_filter(scope: Scope, *, now: float, types: Iterable[str]) -> Filter:
+def make_filter(scope: Scope, *, now: float, types: Iterable[str], spellings: Sequence[str] = ()) -> Filter:
+    """`spellings` are those in which memories name the entity of the scope."""
     for name in scope:
         if name not in Scope.__annotations__:
             raise UnknownName("filter", name, Scope.__annotations__)
@@ -93,9 +96,19 @@ def make_filter(scope: Scope, *, now: float, types: Iterable[str]) -> Filter:
     for tags in (scope.get("all_tags"), scope.get("tag")):
         if tags:
             named &= Filter.where(tags__all=tags)
+    if (entity := entity_asked(scope)) is not None:
+        named &= Filter.where(entities__any=tuple(spellings) or (entity,))  # nobody is spelled so: nothing matches
     at = scope.get("valid_at")
     held = Filter() if at is None else valid_at_filter(at, now)
     return visible(scope, now, statuses or ()) & held & named & (scope.get("where") or Filter())
+
+
+def entity_asked(scope: Scope) -> str | None:
+    """Raises `WrongType`."""
+    entity = scope.get("entity")
+    if entity is not None and not isinstance(entity, str):
+        raise WrongType("entity", "text", entity)
+    return entity
 
 
 def valid_at_filter(valid_at: Instant, now: float) -> Filter:

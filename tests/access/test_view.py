@@ -103,6 +103,7 @@ CALLS: dict[str, Call] = {
     "space_notes": lambda s: s.space_notes(),
     "create_space": lambda s: s.create_space("other", "what it is for"),
     "copy_space": lambda s: (s.copy_space("other", dry_run=True), s.copy_space("other")),
+    "move": lambda s: s.move("a1", to="other"),
     "rename_space": lambda s: s.rename_space("other"),
     "delete_space": lambda s: (outcome(s.delete_space), outcome(lambda: s.delete_space(purge=True))),
     "reindex": lambda s: s.reindex(),
@@ -245,6 +246,7 @@ def test_what_concerns_the_whole_store_is_refused(tmp_path: Path) -> None:
         "register_relation",
         "create_space",
         "copy_space",
+        "move",
         "rename_space",
     ):
         with pytest.raises(AccessDenied):

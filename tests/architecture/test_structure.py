@@ -41,7 +41,6 @@ EXERCISED_ELSEWHERE = {
     "nacre.cli.lesson.common": "cli/lesson/test_search.py",
     "nacre.cli.lesson.show": "cli/lesson/test_search.py",
     "nacre.cli.lookup": "cli/test_recall.py",
-    "nacre.cli.options": "cli/test_prune.py",
     "nacre.cli.ui.charts": "cli/test_show_stats.py",
     "nacre.cli.ui.prompts": "cli/test_review.py",
     "nacre.clients.profiles": "mcp/test_server.py",

@@ -248,6 +248,52 @@ def test_hooks_beside_a_server_need_a_file_that_is_named(nacre: CommandLine, els
     assert str(elsewhere / "shared.db") in (elsewhere / ".codex" / "hooks.json").read_text()
 
 
+def files_in(folder: Path) -> dict[Path, bytes]:
+    return {each: each.read_bytes() for each in folder.rglob("*") if each.is_file()}
+
+
+def test_a_dry_run_shows_each_file_with_what_changes_in_it_and_writes_nothing(
+    nacre: CommandLine, elsewhere: Path
+) -> None:
+    (elsewhere / ".claude.json").write_text('{\n  "theme": "dark"\n}\n')
+    before = files_in(elsewhere)
+    words = ("install", "claude-code", "--hooks", "--allow", "--write-guidance")
+    would = nacre(*words, "--dry-run")
+    assert would.exit_code == 0, would.output
+    assert files_in(elsewhere) == before
+    assert f"{elsewhere / '.claude.json'} would be changed:" in would.stderr
+    assert f"{elsewhere / '.claude' / 'settings.json'} would be made:" in would.stderr
+    assert "3 files would be written; nothing was changed." in would.stderr
+    assert '-  "theme": "dark"\n+  "theme": "dark",' in would.stdout and '+    "nacre": {' in would.stdout
+    assert "mcp__nacre" in would.stdout and BEGIN in would.stdout
+    nacre.ok(*words)
+    again = nacre(*words, "--dry-run")
+    assert "0 files would be written" in again.stderr and again.stdout == ""
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_a_dry_run_shows_no_token_and_says_where_nothing_else_changes(nacre: CommandLine, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    url = ("--http", "http://127.0.0.1:8765/mcp", "--token-file", str(file))
+    first, second = ("a1" * 20, "b2" * 20)
+    file.write_text(first)
+    would = nacre("install", "cursor", *url, "--dry-run")
+    assert "Bearer TOKEN" in would.stdout and first not in would.output
+    nacre.ok("install", "cursor", *url)
+    file.write_text(second)
+    would = nacre("install", "cursor", *url, "--dry-run")
+    assert first not in would.output and second not in would.output and "(only the token changes)" in would.stdout
+
+
+def test_a_dry_run_refuses_a_file_that_cannot_be_read(nacre: CommandLine, elsewhere: Path) -> None:
+    (elsewhere / ".claude.json").write_text("{ broken")
+    refused = nacre("install", "claude-code", "--dry-run")
+    assert refused.exit_code == 2 and "cannot be read" in refused.stderr
+    forced = nacre("install", "claude-code", "--dry-run", "--force")
+    assert forced.exit_code == 0 and "-{ broken" in forced.stdout
+    assert (elsewhere / ".claude.json").read_text() == "{ broken"
+
+
 def test_all_that_would_be_written_is_printed_each_file_once(nacre: CommandLine, elsewhere: Path) -> None:
     before = sorted(elsewhere.rglob("*"))
     result = nacre("install", "claude-code", "--print", "--hooks", "--allow", "--write-guidance")

@@ -261,3 +261,11 @@ def test_what_is_typed_does_not_overwrite_what_changed_meanwhile_and_is_kept_in_
     Path(kept[1]).unlink()
     assert filled.json("show", "two")["superseded_by"] == ""
     assert done == "deleted" or filled.json("show", "one")["text"] == "theirs"
+
+
+def test_undo_after_a_text_that_is_known_takes_back_what_was_done_before_and_quotes_it(nacre: CommandLine) -> None:
+    nacre.ok("remember", "The kettle is on", "--id", "kettle")
+    nacre.ok("edit", "kettle", "--importance", "0.9")
+    assert "Known already" in nacre("remember", "The kettle is on", "--importance", "0.1").stderr
+    undone = nacre("undo").stderr
+    assert "Undid edit " in undone and "kettle is as it was before: importance (The kettle is on)" in undone

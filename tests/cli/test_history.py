@@ -60,7 +60,13 @@ def test_history_for_people_has_dates_and_an_arrow(superseded: CommandLine, monk
     monkeypatch.setenv("COLUMNS", "120")
     output = superseded.ok("history", "old", "-f", "table")
     assert "by 2026-01-01 00:00" in output and "now" in output  # nobody said when the old one began
+    assert "held from" not in output
     assert "→" in output and "because: upgraded" in output
+
+
+def test_history_for_people_says_from_when_it_held_where_somebody_said_so(nacre: CommandLine) -> None:
+    nacre.ok("remember", "The tide is high", "--id", "tide", "--valid-from", "2026-01-01")
+    assert "from 2026-01-01 00:00" in nacre.ok("history", "tide", "-f", "table")
 
 
 def test_history_can_be_narrowed_to_what_was_known_or_held(filled: CommandLine) -> None:

@@ -173,7 +173,7 @@ def test_no_secret_of_a_conversation_reaches_the_file(nacre: CommandLine, tmp_pa
     ("words", "code", "said"),
     [
         (["nowhere.md"], 2, "nowhere.md does not exist"),
-        (["prices.json"], 2, "--format says which one it is"),
+        (["prices.json"], 2, "--from says which one it is"),
         (["empty"], 1, "nothing to ingest"),
         (["prices.json", "--format", "chatgpd"], 2, "chatgpd"),
     ],

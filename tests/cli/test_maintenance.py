@@ -59,6 +59,23 @@ def test_a_tick_does_what_is_due_and_says_so(nacre: CommandLine) -> None:
     assert len(nacre.json("list")) == 3
 
 
+def test_a_tick_lists_what_was_done_and_all_else_only_on_request(nacre: CommandLine) -> None:
+    remember_old(nacre)
+    done = [line.split("\t")[0] for line in nacre.ok("maintenance", "tick").splitlines()]
+    assert done == ["decay"]
+
+
+def test_a_tick_that_finds_nothing_says_so_in_one_line(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    nacre.ok("remember", "kept")
+    monkeypatch.setenv("NACRE_BACKUP_EVERY", "off")
+    would = nacre("maintenance", "tick", "--dry-run")
+    assert (would.stdout, would.stderr.count("\n")) == ("", 1)
+    assert "Nothing to do: " in would.stderr and "--verbose lists them." in would.stderr
+    listed = [line.split("\t")[0] for line in nacre.ok("maintenance", "tick", "--dry-run", "-v").splitlines()]
+    assert "decay" in listed and "trash" in listed
+    assert [each["job"] for each in nacre.json("maintenance", "tick", "--dry-run")] == listed
+
+
 def test_nothing_due_is_no_fault(nacre: CommandLine) -> None:
     nacre.ok("maintenance", "tick", "--job", "decay")
     for name in JOBS:

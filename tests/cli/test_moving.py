@@ -46,9 +46,9 @@ def test_an_export_neither_contradicts_its_name_nor_overwrites(nacre: CommandLin
         (["export", file], "--force"),
         (["export", file, "--format", "jsonl", "--force"], "ends in .csv"),
         (["export", str(tmp_path / "x.md")], "folder"),
-        (["export", str(tmp_path / "x.txt")], "--format"),
-        (["export", str(tmp_path / "backup")], "--format"),
-        (["export", file, "--watch"], "--format markdown"),
+        (["export", str(tmp_path / "x.txt")], "--to"),
+        (["export", str(tmp_path / "backup")], "--to"),
+        (["export", file, "--watch"], "--to markdown"),
     ):
         refused = nacre(*words)
         assert refused.exit_code == 2 and said in " ".join(refused.stderr.split()), (words, refused.stderr)
@@ -117,7 +117,7 @@ def test_what_cannot_be_imported_leaves_no_store_and_is_no_success(nacre: Comman
 def test_edited_notes_come_back_and_a_conflict_is_listed(nacre: CommandLine, tmp_path: Path) -> None:
     id = nacre.ok("remember", "The ferry leaves at nine").strip()
     folder = tmp_path / "notes"
-    nacre.ok("export", str(folder), "--format", "markdown")
+    nacre.ok("export", str(folder), "--to", "markdown")
     note = until(folder, "at nine")
     note.write_text(note.read_text().replace("at nine", "at ten"))
     done = nacre("import", str(folder), "--yes")

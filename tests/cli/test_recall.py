@@ -149,8 +149,8 @@ def test_filters_that_match_nothing_are_named_and_a_near_tag_is_suggested(filled
     [
         (["--min-importance", "2"], "2.0 is not in the range"),
         (["--min-trust", "-1"], "-1.0 is not in the range"),
-        (["--since", "2026-02-01", "--until", "2026-01-01"], "since is later than until"),
-        (["--until", "2026-01-01", "--since", "2026-02-01"], "since is later than until"),
+        (["--since", "2026-02-01", "--until", "2026-01-01"], "--since is later than --until"),
+        (["--until", "2026-01-01", "--since", "2026-02-01"], "--since is later than --until"),
     ],
 )
 def test_a_filter_that_can_match_nothing_is_refused(filled: CommandLine, words: list[str], complaint: str) -> None:
@@ -276,3 +276,10 @@ def test_a_limit_is_the_number_of_hits_and_nothing_below_one_is(nacre: CommandLi
         assert len(nacre.json("recall", "where does the heron stand?", *words)) == 2
     refused = nacre("recall", "where does the heron stand?", "--limit", "0")
     assert refused.exit_code == 2 and "--limit" in refused.stderr
+
+
+def test_a_question_without_a_word_gets_one_sentence(nacre: CommandLine) -> None:
+    nacre.ok("remember", "The kettle is on.")
+    result = nacre("recall", "?")
+    remedy = "say what to look for, or see everything with `nacre list`."
+    assert (result.exit_code, result.stderr) == (1, f"nacre: the question has no word; {remedy}\n")

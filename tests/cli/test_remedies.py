@@ -169,3 +169,19 @@ def test_an_id_that_somebody_chose_is_named_whole(nacre: CommandLine) -> None:
     said = nacre("edit", "release-notes-2024", "--expires-at", "2020-01-01").stderr
     assert "`nacre edit release-notes-2024 --expires-at ''`" in said
     nacre.ok("edit", "release-notes-2024", "--expires-at", "")
+
+
+def test_an_unknown_type_says_which_there_are_and_how_to_add_it(nacre: CommandLine) -> None:
+    refused = nacre("remember", "Stand-up at nine", "--type", "meeting")
+    assert refused.exit_code == 2
+    assert "use one of: emotional" in refused.stderr
+    assert ", or add it (`nacre memory types --add meeting`)." in refused.stderr
+    near = nacre("remember", "Stand-up at nine", "--type", "my semantics").stderr
+    assert "did you mean 'semantic', or add it (`nacre memory types --add 'my semantics'`)?" in near
+    assert "the type 'meeting' now" in nacre("memory", "types", "--add", "meeting").stderr
+    assert "It is one already." in nacre("memory", "types", "--add", "meeting").stderr
+    nacre.ok("remember", "Stand-up at nine", "--type", "meeting")
+    counts = {each["type"]: each["memories"] for each in nacre.json("memory", "types")}
+    assert (counts["meeting"], counts["semantic"]) == (1, 0)
+    nacre.ok("undo", "--last", "2")
+    assert "meeting" not in nacre.ok("memory", "types")

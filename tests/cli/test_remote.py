@@ -100,6 +100,8 @@ WORKS: dict[str, list[str]] = {
     "lesson delete": ["l2"],
     "memory supersede": ["m1", "m2"],
     "memory merge": ["m5", "m6"],
+    "memory move": ["m5", "--to", "attic"],
+    "memory types": [],
     "memory redact": ["m7", "--yes"],
     "memory purge": ["m8", "--yes"],
     "user add": ["bea"],

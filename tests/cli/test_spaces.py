@@ -89,3 +89,27 @@ def test_a_mistyped_space_is_reported(nacre: CommandLine) -> None:
         assert nacre("space", *words).exit_code == 1
     nacre.ok("--space", "work", "remember", "two")
     assert nacre("space", "rename", "default", "work").exit_code == 2
+
+
+def test_a_memory_moves_to_another_space_and_one_undo_brings_it_back(nacre: CommandLine) -> None:
+    nacre.ok("remember", "The boat is red", "--id", "old")
+    nacre.ok("remember", "The boat is blue", "--id", "new", "--replaces", "old")
+    said = nacre("memory", "move", "new", "--to", "garden").stderr
+    assert "Created the space 'garden'." in said
+    assert "Moved 1 memory from default to garden, with 1 other version of them; `nacre undo` takes it back." in said
+    assert nacre.ok("list") == "" and len(nacre.json("--space", "garden", "list")) == 1
+    (entry,) = [each for each in nacre.json("journal", "--operation", "move") if each["kind"] != "memory"]
+    assert (entry["kind"], entry["memory_id"]) == ("moved with", "garden")
+    undone = nacre("--space", "garden", "undo").stderr
+    assert "Undid move " in undone and "moved with" not in undone
+    assert "new is back in default: The boat is blue" in undone and "new is no longer in garden: The boat" in undone
+    assert [each["id"] for each in nacre.json("list")] == ["new"] and nacre.ok("--space", "garden", "list") == ""
+    assert "`nacre memory move ID --to SPACE`" in nacre("move", "new").stderr
+
+
+def test_a_move_names_what_it_cannot_do(nacre: CommandLine) -> None:
+    nacre.ok("remember", "The boat is red", "--id", "boat")
+    assert nacre("memory", "move", "boat").exit_code == 2, "where to is not said"
+    assert "in the space 'default' already" in nacre("memory", "move", "boat", "--to", "default").stderr
+    nacre.ok("forget", "boat", "--yes")
+    assert "in the trash" in nacre("memory", "move", "boat", "--to", "garden").stderr

@@ -283,4 +283,88 @@ def test_an_export_names_its_space_and_those_that_are_not_in_it(nacre: CommandLi
         nacre.ok("--space", space, "remember", f"A note of {space}.")
     said = nacre("--space", "alpha", "export", str(tmp_path / "all.nacre")).stderr
     assert "Wrote 1 memory of 'alpha' to" in said
-    assert "'personal' and 1 other space are not in it; `--space personal` exports that one." in said
+    assert (
+        "'personal' and 1 other space are not in it; `--space personal` exports that one, `--all-spaces` all of them."
+        in said
+    )
+
+
+@pytest.mark.parametrize(
+    "words", [("--to", "csv"), ("--format", "csv"), ("-f", "csv"), ("-f", "csv", "--format", "json")]
+)
+def test_the_format_of_an_export_is_known_by_its_value(
+    filled: CommandLine, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    filled.ok("export", str(tmp_path / "plain"), *words)
+    assert (tmp_path / "plain").read_text().startswith("id,")
+
+
+def test_how_to_print_is_said_as_everywhere_else(filled: CommandLine, tmp_path: Path) -> None:
+    file = str(tmp_path / "all.nacre")
+    for words in (("-f", "json"), ("--format", "json"), ("--to", "archive", "-f", "json")):
+        assert json.loads(filled.ok("export", file, "--force", *words))["count"] == 6
+    assert json.loads(filled.ok("import", file, "--dry-run", "--format", "json"))["skipped"] == 6
+    (tmp_path / "note.md").write_text("# A boat\n\nIt leaks.\n")
+    (note,) = json.loads(filled.ok("ingest", str(tmp_path / "note.md"), "--dry-run", "--format", "json"))
+    assert note["format"] == "markdown"
+    forced = filled.ok("ingest", str(tmp_path / "note.md"), "--dry-run", "--format", "markdown", "-f", "json")
+    assert json.loads(forced)[0]["format"] == "markdown"
+    twice = filled("export", file, "-f", "csv", "--to", "archive")
+    assert twice.exit_code == 2 and "csv and archive are of one kind; say it once." in twice.stderr
+    assert filled("export", file, "--to", "word").exit_code == 2
+
+
+def test_all_spaces_go_into_one_file_and_come_back_each_into_its_own(
+    nacre: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for space, text in (("default", "The kettle is on."), ("a/b", "Plant the pear."), ("personal", "I like tea.")):
+        nacre.ok("--space", space, "remember", text, "--id", "one")
+    file = str(tmp_path / "all.zip")
+    said = nacre("export", file, "--all-spaces").stderr
+    assert "a/b: 1 memory" in said and "Wrote 3 memories of 3 spaces" in said
+    assert nacre("export", file, "--all-spaces").exit_code == 2, "it is there already"
+    nacre.ok("export", file, "--all-spaces", "--force")
+    monkeypatch.setenv("NACRE_STORE", str(tmp_path / "other.db"))
+    would = nacre("import", file, "--dry-run")
+    assert would.exit_code == 0 and would.stderr.count("Would import 1 memory") == 3
+    assert not (tmp_path / "other.db").exists()
+    assert nacre("import", file, input="n\n").exit_code == 2
+    nacre.ok("import", file, "--yes")
+    assert nacre.json("--space", "a/b", "show", "one")["text"] == "Plant the pear."
+    assert {each["space"]: each["memories"] for each in nacre.json("space", "list")} == {
+        "a/b": 1, "default": 1, "personal": 1
+    }  # fmt: skip
+    nacre.ok("--space", "a/b", "undo")
+    assert len(nacre.json("list")) == 1 and nacre.ok("--space", "a/b", "list") == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["all.nacre", "--all-spaces"], "name it FILE.zip"),
+        (["all.zip", "--all-spaces", "--to", "csv"], "name it FILE.zip"),
+        (["all.zip", "--all-spaces", "--watch"], "name it FILE.zip"),
+        (["-", "--all-spaces"], "name it FILE.zip"),
+        (["all.zip", "--all-spaces", "--space", "default"], "exclude each other"),
+    ],
+)
+def test_all_spaces_take_no_options_of_one_space(filled: CommandLine, words: list[str], said: str) -> None:
+    result = filled("export", *words)
+    assert result.exit_code == 2 and said in result.stderr
+
+
+def test_an_export_of_all_spaces_replaces_nothing_else_and_is_refused_when_damaged(
+    filled: CommandLine, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.zip"
+    other.write_bytes(b"PK not ours")
+    assert "is no export of all spaces" in filled("export", str(other), "--all-spaces", "--force").stderr
+    file = tmp_path / "all.zip"
+    filled.ok("export", str(file), "--all-spaces")
+    whole = bytearray(file.read_bytes())
+    whole[len(whole) // 3] ^= 0xFF
+    file.write_bytes(whole)
+    before = filled.json("list", "-n", "0")
+    assert filled("import", str(file), "--yes").exit_code == 4
+    assert filled.json("list", "-n", "0") == before
+    assert "leave --space out" in filled("--space", "x", "import", str(file), "--yes").stderr

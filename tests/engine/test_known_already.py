@@ -50,6 +50,29 @@ def test_one_undo_brings_tags_back_and_the_use_stays_counted_as_every_use(store:
     assert (kept.tags, kept.access_count, store.count()) == (("home",), 1, 1)
 
 
+@pytest.mark.parametrize("policy", ["note", "ignore", "warn"])
+def test_a_repetition_that_adds_nothing_is_a_use_and_no_operation(store: MemoryStore, policy: str) -> None:
+    first = store.remember(TEXT, tags=["home"], source="me")
+    other = store.remember("The boat is in the shed")
+    before = store.journal(limit=None)
+    again = store.remember_result(TEXT, tags=["home"], source="me", on_conflict=policy)
+    many = store.remember_many([TEXT])
+    assert (again.action, again.memory.access_count, again.memory.version) == ("known", 1, first.version)
+    kept = store.get(first.id)
+    assert kept is not None and (kept.access_count, kept.updated_at) == (2, first.updated_at)
+    assert [each.id for each in many] == [first.id] and store.journal(limit=None) == before
+    (undone,) = store.undo()
+    assert undone.memory_id == other.id, "the last thing that was done, and not the use"
+
+
+def test_a_batch_counts_a_use_of_what_is_known_beside_what_is_new(store: MemoryStore) -> None:
+    first = store.remember(TEXT)
+    store.remember_many([TEXT, "A boat"])
+    kept = store.get(first.id)
+    assert kept is not None and kept.access_count == 1
+    assert {entry.memory_id for entry in store.undo()} != {first.id} and store.count() == 1
+
+
 @pytest.mark.parametrize("spoken_first", [False, True])
 def test_what_somebody_said_is_stored_beside_the_same_words_that_nobody_said(
     store: MemoryStore, spoken_first: bool
@@ -305,7 +328,7 @@ def test_who_is_overtaken_again_and_again_gives_up_with_an_error(
 ) -> None:
     monkeypatch.setattr(engine, "ATTEMPTS", 3)
     monkeypatch.setattr(engine, "PATIENCE_SECONDS", 0.0)
-    monkeypatch.setattr(Engine, "change", lambda *_, **__: [])  # as where the known one has always just changed
+    monkeypatch.setattr(Engine, "make_edits", lambda *_, **__: [])  # as where the known one has always just changed
     known = store.remember(TEXT, id="known")
     with pytest.raises(StorageError, match="3 times"):
         store.remember(TEXT, replaces=replaces)

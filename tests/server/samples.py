@@ -65,6 +65,7 @@ VALUES: Mapping[str, Mapping[str, Any]] = {
     "vocabulary": {"kind": "tag"},
     "create_space": {"name": "SPACE", "description": "What it is for"},
     "copy_space": {"target": "SPACE two"},
+    "move": {"ids": ["m1"], "to": "SPACE two"},
     "rename_space": {"new": "SPACE two"},
     "add_user": {"name": "somebody"},
     "remove_user": {"name": "nobody"},

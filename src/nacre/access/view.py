@@ -161,7 +161,8 @@ class Permission:
         if isinstance(change, Change):
             return self._of_memory(change)
         if isinstance(change, TermChange):
-            return change._replace(written=self._writes_term(change.kind, change.name, change.after))
+            written = change.written and self._writes_term(change.kind, change.name, change.after)
+            return change._replace(written=written)
         if isinstance(change, TermSet):
             return change if self._writes_term(change.kind, change.name, change.data) else None
         if isinstance(change, Compressed):

@@ -104,12 +104,10 @@ def no_such_option(error: click.NoSuchOption) -> click.UsageError:
     ctx, typed = error.ctx, error.option_name.lstrip("-")
     listed = [each for each in ctx.command.get_params(ctx) if isinstance(each, click.Option)] if ctx else []
     known = {name.lstrip("-"): name for each in listed for name in each.opts if name.startswith("--")}
-    formats = next(
-        (each.type.choices for each in listed if isinstance(each.type, click.Choice) and each.name == "form"), ()
-    )
+    choosing = [each for each in listed if isinstance(each.type, click.Choice) and typed in each.type.choices]
     near = nearest_name(typed, known)
-    if typed in formats:
-        remedy = f"Write `-f {typed}`."
+    if choosing:
+        remedy = f"Write `{choosing[0].opts[0]} {typed}`."
     elif near:
         remedy = f"Did you mean {known[near]!r}?"
     else:

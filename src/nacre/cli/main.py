@@ -36,6 +36,7 @@ LOOKED_FOR = {  # what other programs have as a command
     "ls": "`nacre list` lists memories.",
     "rm": FORGET,
     "delete": FORGET,
+    "move": "`nacre memory move ID --to SPACE` moves a memory to another space.",
     "remove": FORGET,
     "redo": "`nacre undo OPERATION` undoes an undo too; `nacre journal` shows its id.",
     "version": "`nacre --version` prints the version.",

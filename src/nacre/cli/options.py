@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from nacre.cli.catalogue import GroupWithMembers, suggested
 from nacre.cli.cli_context import SIMILAR_NAME, CliContext
@@ -156,17 +158,19 @@ KNOWN_THEN = "As it was known then: 2h, 7d, a time, yesterday, or a date, which 
 HELD_THEN = "What held then, whatever replaced it since: 7d, a time, yesterday, or a date, meaning its noon (UTC)."
 time_options = combine(option("--as-of WHEN", KNOWN_THEN), option("--valid-at WHEN", HELD_THEN))
 # Named as the fields of a `Scope`: what is given goes to the store as it is.
-filter_options = combine(
+selection_options = combine(
     several_option("-t --type TYPE", "Of this type; repeat for others."),
     several_option("-g --tag TAG", "With this tag; repeat for all of them.", to="all_tags"),
+    option("--entity NAME", "That mention this person or thing, by any of its names, in any spelling."),
+    option("--source TEXT", "From this source, as it was given."),
     option("--session NAME", "From this session."),
     option("--min-importance 0-1", "At least this important."),
     option("--min-trust 0-1", "At least this trusted: 0.5 leaves out suspicious ones."),
     created_options,
     option("--include-superseded", "Also those that newer ones replaced."),
     option("--include-archived", "Also those in the archive."),
-    time_options,
 )
+filter_options = combine(selection_options, time_options)
 
 
 def tag_suggestion(store: MemoryStore, tags: Iterable[str] | None) -> str:
@@ -343,7 +347,7 @@ def command(
 
     def register(function: Callable[..., Any]) -> click.Command:
         make = click.command if group is None else group.command
-        made: click.Command = make(name, **settings)(click.pass_obj(function))
+        made: click.Command = make(name, **settings)(click.pass_obj(naming_options(function)))
         made.params[:0] = parameters_of(*map(argument, arguments))
         made.params += parameters_of(*options)
         own = {name for each in made.params for name in each.opts}
@@ -351,6 +355,59 @@ def command(
         return made
 
     return register
+
+
+def naming_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, whose errors call a parameter by the option that was typed: "--occurred-at", not "occurred_at"."""
+
+    @wraps(function)
+    def run(*arguments: Any, **options: Any) -> Any:
+        try:
+            return function(*arguments, **options)
+        except InvalidInput as error:
+            error.args = (with_option_names(str(error), click.get_current_context()), *error.args[1:])
+            raise
+
+    return run
+
+
+def with_option_names(message: str, ctx: click.Context) -> str:
+    """The first clause of a message says what is wrong. A word there is the name of a parameter where it is the first
+    one, is compared with, or has an underscore, as no other word has. Of a message that begins with a value, the option
+    is put before it."""
+    typed = {option.name: option for option in typed_options(ctx)}
+    for name, option in typed.items():
+        if message.startswith(tuple(map(repr, texts_in(ctx.params.get(name))))):
+            return f"{longest_name(option)}: {message}"
+    end = CLAUSE_END.search(message)
+    clause, rest = (message[: end.start()], message[end.start() :]) if end else (message, "")
+
+    def as_typed(word: re.Match[str]) -> str:
+        is_name = not word.start() or "_" in word[0] or clause[: word.start()].endswith(COMPARED)
+        return longest_name(typed[word[0]]) if is_name and word[0] in typed else word[0]
+
+    return PARAMETER.sub(as_typed, clause) + rest
+
+
+def typed_options(ctx: click.Context) -> Iterator[click.Option]:
+    for each in ctx.command.params:
+        source = ctx.get_parameter_source(each.name or "")
+        if isinstance(each, click.Option) and not each.is_flag and source is ParameterSource.COMMANDLINE:
+            yield each
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """Those of an option that was given once, or several times."""
+    yield from (each for each in (value if isinstance(value, tuple) else (value,)) if isinstance(each, str))
+
+
+def longest_name(option: click.Option) -> str:
+    return max(option.opts, key=len)
+
+
+CLAUSE_END = re.compile(r"[,;:](?= )")
+COMPARED = (" than ", " before ")
+PARAMETER = re.compile(r"(?<![\w'`-])[a-z_]+(?![\w'`-])")
 
 
 def parameters_of(*options: Decorator) -> list[click.Parameter]:

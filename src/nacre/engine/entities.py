@@ -97,11 +97,11 @@ def count_mentions(store: Reader, space: str, live: Filter, spelled: Mapping[str
     return counts
 
 
-def spellings(store: Reader, space: str, name: str, where: Filter) -> list[str]:
-    """Every way in which admitted memories write this entity's name, and its aliases."""
+def spellings(store: Reader, space: str, name: str) -> list[str]:
+    """Every way in which memories write this entity's name, and its aliases."""
     index = EntityIndex.read(store, space)
     form = index.form(name)
-    return [each for each in store.tally(space, "entities", where) if index.form(each) == form]
+    return [each for each in store.tally(space, "entities", Filter()) if index.form(each) == form]
 
 
 def suggestions(store: Reader, space: str, live: Filter) -> list[EntityPair]:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from math import inf
@@ -126,6 +126,7 @@ def store_all(
     copies = stored_copies(engine, drafts, derived, comparison, explicit)
     known: dict[str, str] = {}
     edited: list[Change] = []
+    now = engine.clock()
 
     def plan(reader: Reader) -> list[AnyChange]:
         meanwhile = copies_since(reader, seq, drafts, comparison.where, explicit)
@@ -140,12 +141,14 @@ def store_all(
         for draft in drafts:
             if draft.id in known:
                 edits.setdefault(known[draft.id], []).append(draft)
-        wanted = {id: partial(all_repeated, drafts=tuple(each), now=engine.clock()) for id, each in edits.items()}
-        edited[:] = engine.make_edits(reader, space, wanted) if wanted else []
+        wanted = {id: partial(all_repeated, drafts=tuple(each), now=now) for id, each in edits.items()}
+        edited[:] = map(without_time_of_use, engine.make_edits(reader, space, wanted) if wanted else [])
         new = [(draft, each) for draft, each in zip(drafts, derived, strict=True) if draft.id not in known]
-        return [*insertions([draft for draft, _ in new], [each for _, each in new]), *edited]
+        added = (change for change in edited if not is_use(change))
+        return [*insertions([draft for draft, _ in new], [each for _, each in new]), *added]
 
     committed = operation.write(engine, plan) if drafts else Committed()
+    count_uses(engine, space, edited, now)
     merged = {memory.id: memory for memory in committed.with_versions(each.subject for each in edited)}
     before = {each.subject.id: each.before for each in edited if each.before is not None}
     results = {draft.id: RememberResult(draft, notes=notes) for draft in drafts if draft.id not in known}
@@ -533,16 +536,48 @@ def remember_again(
     engine: Engine, known: Memory, memory: Memory, policy: str, explicit: Collection[str], notes: tuple[str, ...],
     why: str,
 ) -> RememberResult | None:  # fmt: skip
-    """Touches what is known, with what the new one adds; one operation, which can be undone. None where another
-    process has changed or removed it meanwhile, so that the new one is no longer known."""
-    merges = policy == "supersede"
-    edit = partial(merge_repetition if merges else repeated, new=memory, now=engine.clock())
-    still_known = partial(is_known, memory, explicit=explicit)
-    edit_known = only_where(still_known, edit)
-    changed = engine.change(memory.space, [known.id], "remember", edit_known, why=why, missing_ok=True)
-    if not changed:
+    """Counts a use of what is known, and gives it what the new one adds, which is an operation that can be undone. A
+    use alone is none, as everywhere: an undo after it takes back what was done before. None where another process has
+    changed or removed it meanwhile, so that the new one is no longer known."""
+    space, now, merges = memory.space, engine.clock(), policy == "supersede"
+    edit = partial(merge_repetition if merges else repeated, new=memory, now=now)
+    edited: list[Change] = []
+
+    def plan(reader: Reader) -> list[Change]:
+        current = reader.get(space, known.id)
+        there = current is not None and is_known(memory, current, explicit)
+        edited[:] = map(without_time_of_use, engine.make_edits(reader, space, {known.id: edit}) if there else [])
+        return [change for change in edited if not is_use(change)]
+
+    committed = engine.write(engine.operation("remember", why), plan)
+    if not edited:
         return None
-    return RememberResult(changed[0], (), "merged" if merges else KNOWN, (*notes, *notes_of_known(known, changed[0])))
+    count_uses(engine, space, edited, now)
+    (after,) = committed.with_versions(change.subject for change in edited)
+    return RememberResult(after, (), "merged" if merges else KNOWN, (*notes, *notes_of_known(known, after)))
+
+
+def without_time_of_use(change: Change) -> Change:
+    """A use is no change, and leaves the time of the last one as it is."""
+    before, after = change.before, change.after
+    if before is None or after is None or not is_use(change):
+        return change
+    return change._replace(after=replace(after, updated_at=before.updated_at))
+
+
+def is_use(change: Change) -> bool:
+    """Whether nothing else changes than how often and when the memory was used."""
+    before, after = change.before, change.after
+    if before is None or after is None:
+        return False
+    uses = {name: getattr(before, name) for name in ("last_accessed", "access_count", "updated_at")}
+    return replace(after, **uses) == before
+
+
+def count_uses(engine: Engine, space: str, changes: Iterable[Change], now: float) -> None:
+    used = [change.subject.id for change in changes if is_use(change)]
+    if used:
+        engine.store.touch(space, used, now)
 
 
 def only_where(holds: Callable[[Memory], bool], edit: Edit) -> Edit:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from nacre.engine.engine import FORMER_NAMES, PURGE, SPACE, Engine, Lookup, PendingChanges, Plan
 from nacre.engine.supersede import REDACTED, chain_without
-from nacre.engine.undo import batches_under_way
+from nacre.engine.undo import batches_under_way, other_space
 from nacre.errors import MemoryNotFound
 from nacre.model import JournalFilter, Memory
-from nacre.model.journal import MEMORY
+from nacre.model.journal import MEMORY, MOVE
 from nacre.model.memory import TRASHED
-from nacre.protocols import AnyChange, Backend, Change, Derived, JournalDropped, Reader, Scrubbed
+from nacre.protocols import AnyChange, Backend, Change, Derived, JournalDropped, Key, Reader, Scrubbed
 from nacre.remember.derive import indexed_words
 
 
@@ -35,7 +35,8 @@ def purge(
         pending.add(without_links_to(reader, pending, space, list(removed)))
         around = (change for change in pending if change.subject.id not in removed)
         gone = (Change(memory, None, journaled=False) for memory in chosen)
-        return [*around, *gone, *(Scrubbed(space, id) for id in removed)]
+        past = ((space, id) for id in removed)
+        return [*around, *gone, *(Scrubbed(*each) for each in (*past, *left_behind(reader, space, removed)))]
 
     return remove(engine, PURGE, space, plan, why)
 
@@ -44,6 +45,23 @@ def has_past(reader: Reader, space: str, id: str) -> bool:
     """Whether something is left of what a memory was."""
     entries = reader.journal(space, JournalFilter(memory_id=id))
     return any(e.kind == MEMORY and (e.damaged or (e.before, e.after) != (None, None)) for e in entries)
+
+
+def left_behind(reader: Reader, space: str, ids: Iterable[str]) -> list[Key]:
+    """The spaces from which these memories were moved here, or to which they were and came back: the journals there
+    still have what they were. One that has a memory of this id now is not meant."""
+    if not reader.journal(space, JournalFilter(operation=MOVE), limit=1):
+        return []
+    look = [(space, id) for id in ids]
+    known = set(look)
+    for at, id in look:  # grows: it may have been moved several times
+        for entry in reader.journal(at, JournalFilter(memory_id=id)):
+            other = other_space(reader, at, [entry.operation.batch]) if entry.kind == MEMORY else ""
+            left = other and (other, id) not in known and reader.get(other, id) is None
+            if left and has_past(reader, other, id):
+                known.add((other, id))
+                look.append((other, id))
+    return [key for key in look if key[0] != space]
 
 
 def without_links_to(reader: Reader, lookup: Lookup, space: str, removed: Sequence[str]) -> Iterator[Change]:
@@ -72,7 +90,8 @@ def redact(engine: Engine, space: str, ids: Sequence[str], *, why: str = "") -> 
         pairs = [(memory, without_content(memory, engine.clock())) for memory in memories]
         # The vectors can wait; the old ones are removed now.
         emptied = (Change(memory, empty, Derived(indexed_words(empty)), journaled=False) for memory, empty in pairs)
-        return [*emptied, *(Scrubbed(space, id) for id in redacted)]
+        past = ((space, id) for id in redacted)
+        return [*emptied, *(Scrubbed(*each) for each in (*past, *left_behind(reader, space, redacted)))]
 
     return remove(engine, "redact", space, plan, why)
 
@@ -80,9 +99,12 @@ def redact(engine: Engine, space: str, ids: Sequence[str], *, why: str = "") -> 
 def remove(engine: Engine, name: str, space: str, plan: Plan, why: str, *, everything: bool = False) -> int:
     """One operation, which removes content for good; returns of how many memories. The journal and its mirror name them
     and keep nothing of their content, or with `everything` nothing of the space."""
-    known_as = (space, *former_names(engine.store, space))
+    known_as = [space, *former_names(engine.store, space)]  # a purge of the space takes these names, too
     entries = engine.write(engine.operation(name, why), plan, publish=False).entries
-    removed = [entry.memory_id for entry in entries if entry.before is None and entry.after is None]
+    for other in {entry.space for entry in entries} - {space}:
+        known_as += (other, *former_names(engine.store, other))
+    gone = (entry.memory_id for entry in entries if entry.before is None and entry.after is None)
+    removed = list(dict.fromkeys(gone))
     if engine.sink is not None and (removed or everything):
         for each in known_as:
             engine.sink.scrub(each, None if everything else removed)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from nacre.engine.engine import DELETE_SPACE, SPACE, Engine
+from nacre.engine.history import lineage, newest_version
 from nacre.engine.removal import remove
 from nacre.engine.review import trashed
 from nacre.engine.space_names import renamed, why_name_is_taken, why_others_would_enter
-from nacre.engine.supersede import REDACTED, is_redacted
+from nacre.engine.supersede import REDACTED, is_redacted, refuse_redacted
+from nacre.engine.undo import named_in_both
 from nacre.errors import InvalidInput
 from nacre.model import Filter, Memory
 from nacre.model.instants import WEEK
+from nacre.model.journal import MOVE
 from nacre.model.memory import ARCHIVED, TRASHED, week_of
 from nacre.protocols import AnyChange, Backend, Change, Reader, SpacePurged, TermChange
 
@@ -121,6 +124,34 @@ def copy(engine: Engine, space: str, target: str, *, why: str = "") -> list[Memo
 
     engine.write_named("copy_space", plan, why)
     return memories
+
+
+def move(engine: Engine, space: str, ids: Sequence[str], target: str, *, why: str = "") -> list[Memory]:
+    """One operation of both spaces. What a memory has replaced, and what has replaced it, goes along. Returns all that
+    was moved, as it is now. Raises `MemoryNotFound`, and `InvalidInput` where an id is taken in the target."""
+    if target == space:
+        raise InvalidInput(f"These memories are in the space {space!r} already; name another.")
+    moved: list[Memory] = []
+
+    def plan(reader: Reader) -> list[AnyChange]:
+        chains = (lineage(reader, newest_version(reader, space, id)) for id in ids)
+        memories = {memory.id: memory for chain in chains for memory in chain}
+        for id in ids:
+            refuse_redacted(memories[id])
+            if memories[id].status == TRASHED:
+                raise InvalidInput(f"{id} is in the trash; restore it first.")
+        if taken := reader.get_many(target, list(memories)):
+            raise InvalidInput(f"The space {target!r} has a memory {taken[0].id!r} already; purge or rename that one.")
+        moved[:] = [replace(memory, space=target, version=1) for memory in memories.values()]
+        derived, _ = engine.derive(moved)
+        return [
+            *(Change(memory, None) for memory in memories.values()),
+            *(Change(None, memory, each) for memory, each in zip(moved, derived, strict=True)),
+            *named_in_both(space, target),
+        ]
+
+    engine.write_named(MOVE, plan, why)
+    return moved
 
 
 def rename(engine: Engine, space: str, new: str, *, why: str = "") -> None:

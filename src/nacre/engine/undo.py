@@ -18,7 +18,16 @@ from nacre.engine.space_names import renamed, why_name_is_taken, why_others_woul
 from nacre.errors import InvalidInput, NacreError, OperationNotFound, StoreFull, UndoBlocked, UndoRefused
 from nacre.model import TYPES, Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.graph import RELATIONS
-from nacre.model.journal import MEMORY, READ_POSITION, SPACE_NAME, TOOLS, UNATTENDED, UNDO_UNDER_WAY, OperationStatus
+from nacre.model.journal import (
+    MEMORY,
+    MOVED,
+    READ_POSITION,
+    SPACE_NAME,
+    TOOLS,
+    UNATTENDED,
+    UNDO_UNDER_WAY,
+    OperationStatus,
+)
 from nacre.model.memory import (
     MAY_REPLACE,
     Json,
@@ -61,6 +70,8 @@ def undo(
     if finished and not batches:
         return [entry for undo in finished for entry in undo.written]
     refuse_undone(engine.store, space, batches)
+    if other := other_space(engine.store, space, batches):
+        return undo_move(engine, (space, other), batches, why)
     while True:
         try:
             return undo_exactly(engine, space, batches, why)
@@ -69,6 +80,46 @@ def undo(
             if not cascade or not set(dependants) - set(batches):
                 raise
             batches = list(dict.fromkeys((*batches, *dependants)))
+
+
+def named_in_both(space: str, other: str) -> list[TermChange]:
+    """What the journals of two spaces record of an operation that writes to both: the other one."""
+    pairs = ((space, other), (other, space))
+    return [TermChange(own, MOVED, there, None, {}, written=False) for own, there in pairs]
+
+
+def other_space(store: Reader, space: str, batches: Sequence[str]) -> str:
+    """The other space that one of these operations wrote to, as it is called now; empty where there is none."""
+    entries = (
+        entry for batch in batches for entry in store.journal(space, JournalFilter(batch=batch), limit=LOOKED_AT)
+    )
+    moved = next((entry for entry in entries if entry.kind == MOVED), None)
+    if moved is None:
+        return ""
+    name, batch = moved.memory_id, JournalFilter(batch=moved.operation.batch)
+    renamed = (each for each, data in store.terms(SPACE).items() if name in json_list(data.get(FORMER_NAMES)))
+    return next((each for each in (name, *renamed) if store.journal(each, batch, limit=1)), name)
+
+
+def undo_move(engine: Engine, spaces: tuple[str, str], batches: Sequence[str], why: str) -> list[JournalEntry]:
+    """Of memories that were moved between these spaces, or moved back by an undo: in one transaction of both."""
+    if len(batches) > 1:
+        raise UndoRefused("A move to another space can only be undone alone; name that operation alone.")
+    (batch,) = batches
+
+    def plan(reader: Reader) -> list[AnyChange]:
+        changes: list[AnyChange] = []
+        for space in spaces:
+            entries = list(pages_of(reader, space, batch, None))
+            if not any(entry.kind == MEMORY for entry in entries):
+                raise UndoRefused(
+                    f"The journal of the space {space!r} no longer has its part of this operation; move the memories "
+                    "back by their ids."
+                )
+            changes += Reversal(entries, batches, reader).changes(engine)
+        return [*changes, *named_in_both(*spaces)]
+
+    return list(engine.write(engine.operation(UNDO, f"{batch}: {why}" if why else batch), plan).entries)
 
 
 def check(engine: Engine, space: str, batches: Sequence[str]) -> None:
@@ -317,7 +368,7 @@ def parts(
         part = following
 
 
-def pages_of(store: Backend, space: str, batch: str, upto: int | None) -> Iterator[JournalEntry]:
+def pages_of(store: Reader, space: str, batch: str, upto: int | None) -> Iterator[JournalEntry]:
     where = JournalFilter(batch=batch, upto=upto)
     while page := store.journal(space, where, limit=PART):
         yield from (entry for entry in page if entry.operation.batch == batch)
@@ -690,7 +741,7 @@ class Reversal:
     def terms(self, term: Term) -> list[TermChange]:
         changes: dict[tuple[str, str], TermChange] = {}
         for entry in self.entries:
-            if entry.kind not in (MEMORY, SPACE_NAME):
+            if entry.kind not in (MEMORY, SPACE_NAME, MOVED):
                 key = (entry.kind, entry.memory_id)
                 stored = changes[key].before if key in changes else term(*key)
                 current = changes[key].after if key in changes else stored

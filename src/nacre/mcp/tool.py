@@ -159,7 +159,7 @@ TOOLS_FOR: Mapping[str, tuple[str, str]] = {
 }
 ASK_THE_USER = "tell the user, because no tool can do this"
 # As in "undo the later operations first, or with this one (`--cascade`)".
-REMARK = re.compile(r",? or [^,;.(]*\(`--[^`]*`\)")
+REMARK = re.compile(r",? or [^,;.(]*\(`(?:--|nacre )[^`]*`\)")
 CLAUSE = re.compile(r"(?<=[.;]) ")
 # As in "`nacre list` shows the ids" and "`--space` chooses another space".
 SHELL = re.compile(r"`(?:nacre|pip)\b(?: (\w+))?|(?<![\w-])--\w")

@@ -13,6 +13,7 @@ from nacre.model.instants import day, last_day
 from nacre.model.memory import CONFLICTS, Link, Memory, short_id
 
 RECENCY_BASES = ("created", "accessed")
+WORDLESS = "The question has no word; say what to look for."  # the note of a recall that looked for nothing
 
 
 @dataclass(frozen=True, slots=True)

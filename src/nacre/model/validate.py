@@ -12,6 +12,7 @@ from functools import cache, wraps
 from math import isnan
 from numbers import Integral, Real
 from pathlib import Path
+from shlex import quote
 from types import FunctionType, NoneType, UnionType
 from typing import (
     IO,
@@ -316,11 +317,17 @@ def validate_fields(
         valid[name] = CHECKS[name](name, value)
         if limit_lists and name in MOST_ITEMS:
             check_length(name, valid[name])
-    if "type" in valid and valid["type"] not in (known := tuple(types)):
-        raise UnknownName("memory type", str(valid["type"]), known)
+    if "type" in valid:
+        check_type(valid["type"], tuple(types))
     if "status" in valid and valid["status"] not in STATUSES:
         raise UnknownName("status", str(valid["status"]), STATUSES)
     return valid
+
+
+def check_type(name: object, known: Collection[str]) -> None:
+    """Raises `UnknownName` for a type that the store does not have."""
+    if name not in known:
+        raise UnknownName("memory type", str(name), known, f"nacre memory types --add {quote(str(name))}")
 
 
 def check_length(name: str, value: object) -> None:

@@ -12,7 +12,7 @@ from nacre.errors import InvalidInput, RerankingError, UnknownName
 from nacre.model import Edge, ExpandSpec, Filter, Hit, Memory, Query, Reason, Recollection, SessionHit
 from nacre.model.instants import LAST
 from nacre.model.memory import SUSPICION
-from nacre.model.recollection import RECENCY_BASES, STRONG, effective_from, with_conflicts
+from nacre.model.recollection import RECENCY_BASES, STRONG, WORDLESS, effective_from, with_conflicts
 from nacre.models.calibration import Closeness, Floor, Reading, calibration_of, floor_of, weighed_together
 from nacre.protocols import AnswerModel, Data, Embedder, Reader, Reranker
 from nacre.recall.gather import Question, asks_by_time_alone, speaker_stems, understand
@@ -69,7 +69,6 @@ DOES_NOT_KNOW = re.compile(
     re.IGNORECASE,
 )
 LIKE_A_WORD = 0.3  # cosine of a memory that has not the word but its meaning: about 0.5; of an unrelated one: 0.1
-WORDLESS = "The question has no word; say what to look for."
 
 
 def recall(

@@ -127,6 +127,7 @@ def table() -> tuple[Endpoint, ...]:
         *one_and_several("unarchive", WRITER, "Take out of the archive"),
         *one_and_several("tag", WRITER, "Add and remove tags"),
         *one_and_several("bump", WRITER, "Change the importance"),
+        *one_and_several("move", ADMIN, "Move to another space"),
         Endpoint("POST", f"{memories}/touch", "touch", READER, "Count a use of memories."),
         Endpoint("GET", f"{memories}/resolve/{{prefix}}", "resolve_id", READER, "The only id that begins so."),
         Endpoint("GET", MEMORY, "get", READER, "One memory."),

@@ -39,12 +39,12 @@ def format_of(path: Path, name: str | None = None) -> str:
         meant = MARKDOWN
     if name is not None and meant is not None and meant != name:
         kind = "a folder" if path.is_dir() else f"a file that ends in {ending}"
-        raise InvalidInput(f"{path} is {kind}, and the format is {name}; change the name or leave out --format.")
+        raise InvalidInput(f"{path} is {kind}, and the format is {name}; change the name or leave out --to.")
     if name is None and meant is None:
         known = ", ".join(each for each in ENDINGS if ENDINGS[each] != MARKDOWN)
         what = ending or f"The name {path.name!r}"
         raise InvalidInput(
-            f"{what} says no format; add --format, or end the name in one of {known}, or in / for a folder of notes."
+            f"{what} says no format; add --to, or end the name in one of {known}, or in / for a folder of notes."
         )
     return name or meant or ARCHIVE
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import partial
+from functools import partial, reduce
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, UsageProblem
 from nacre.cli.options import combine, command, form_option, option, yes_option
 from nacre.cli.start import answer_hook
-from nacre.cli.ui.output import DATA, Column, Form, print_items, print_record, print_table, put, say
+from nacre.cli.ui.output import DATA, Column, Form, print_items, print_record, print_table, printable, put, say
 from nacre.cli.ui.prompts import confirm, count_of
 from nacre.cli.ui.records import count_column
 from nacre.clients.profiles import PROFILES
@@ -281,21 +282,22 @@ def shell_environment(cli: CliContext, environment: Mapping[str, str]) -> Mappin
         flag_value=False)  # fmt: skip
 @option("--http URL", "A server that runs already, instead of one that the client starts.")
 @option("--token-file FILE", "The file that holds that server's token.")
-@option("--print", "Print what would be written, and write nothing.", to="printing")
+@option("--print", "Print what would be written, as if no file were there, and write nothing.", to="printing")
+@option("--dry-run", "Show which files would be written, with what changes in each, and write nothing.")
 @option("--guidance", "Print what to tell the agent about its memory, and end.")
 @option("--write-guidance", "Also write that into the client's file of instructions.")
 @option("--force", "Replace settings that cannot be read; the old file is kept.")
 def install_command(
     cli: CliContext, client: str | None, listing: bool, project: bool, server_name: str, profile: str | None,
-    hooks: bool, allow: bool, required: bool, http: str | None, token_file: Path | None, printing: bool, guidance: bool,
-    write_guidance: bool, force: bool, yes: bool, form: Form,
+    hooks: bool, allow: bool, required: bool, http: str | None, token_file: Path | None, printing: bool, dry_run: bool,
+    guidance: bool, write_guidance: bool, force: bool, yes: bool, form: Form,
 ) -> None:  # fmt: skip
     """Set this memory up in an agent's program: claude-code, claude-desktop, cursor, vscode, windsurf, codex,
     gemini-cli or opencode.
 
     \b
       nacre install --list
-      nacre install claude-code --hooks --allow --write-guidance
+      nacre install claude-code --hooks --allow --write-guidance --dry-run
       nacre install codex --http http://127.0.0.1:8765/mcp --token-file ~/.nacre-token
       nacre install cursor --project
 
@@ -326,6 +328,9 @@ def install_command(
     check_place(installer.extra_env.get("NACRE_KEY", ""))  # others may read the client's file
     if printing:
         print_settings(without_secrets(installer), hooks=hooks, allow=allow, write_guidance=write_guidance)
+    elif dry_run:
+        edits = edits_of(installer, hooks=hooks, allow=allow, write_guidance=write_guidance)
+        print_changes(edits, installer, force=force)
     else:
         write_settings(installer, hooks=hooks, allow=allow, write_guidance=write_guidance, force=force, yes=yes)
 
@@ -424,19 +429,64 @@ def write_settings(
 
 def print_settings(installer: Installer, *, hooks: bool, allow: bool, write_guidance: bool) -> None:
     """Each file once, with all that would be written into it."""
-    texts = {installer.path: installer.with_server("")}
+    for file, edit in edits_of(installer, hooks=hooks, allow=allow, write_guidance=write_guidance).items():
+        say(f"For {file}:")
+        put(edit("").rstrip("\n"))
+
+
+def edits_of(
+    installer: Installer, *, hooks: bool, allow: bool, write_guidance: bool
+) -> dict[Path, Callable[[str], str]]:
+    """Each file once, with what makes the new text of it from the present one."""
+    steps: list[tuple[Path, Callable[[str], str]]] = [(installer.path, installer.with_server)]
     if hooks:
         hooked = require_hooks(installer)
-        texts[hooked.hooks_path] = hooked.with_hooks(texts.get(hooked.hooks_path, ""))
+        steps.append((hooked.hooks_path, hooked.with_hooks))
     if allow:
         allowed = require_permissions(installer)
-        texts[allowed.hooks_path] = allowed.with_permission(texts.get(allowed.hooks_path, ""))
+        steps.append((allowed.hooks_path, allowed.with_permission))
     if write_guidance:
-        file = require_guidance(installer)
-        texts[file] = installer.with_guidance(texts.get(file, ""))
-    for file, text in texts.items():
-        say(f"For {file}:")
-        put(text.rstrip("\n"))
+        steps.append((require_guidance(installer), installer.with_guidance))
+
+    def all_of(file: Path) -> Callable[[str], str]:
+        return lambda text: reduce(lambda edited, edit: edit(edited), (edit for of, edit in steps if of == file), text)
+
+    return {file: all_of(file) for file, _ in steps}
+
+
+SURROUNDING = 2  # lines of a file that are shown before and after what changes in it
+BEARER = re.compile(r"(?<=Bearer )[^\s\"']+")
+
+
+def print_changes(edits: Mapping[Path, Callable[[str], str]], installer: Installer, *, force: bool) -> None:
+    """As a diff, without tokens and the password of a database."""
+    from difflib import unified_diff
+
+    from nacre.clients.files import REPLACE, bytes_of, edited_bytes, real_path
+    from nacre.settings import without_password
+
+    def printed(text: str) -> str:
+        public = without_password(installer.store, "PASSWORD")
+        return BEARER.sub("TOKEN", text.replace(installer.store, public) if public != installer.store else text)
+
+    changed = 0
+    for file, edit in edits.items():
+        before = bytes_of(real_path(file))
+        after = edited_bytes(file, before, edit, REPLACE, replace_unreadable=force)
+        if after == (before or b""):
+            say(f"{file} stays as it is: it holds all of that already.")
+            continue
+        changed += 1
+        say(f"{file} would be {'made' if before is None else 'changed'}:")
+        old, new = (printed(each.decode("utf-8", "replace")).splitlines() for each in (before or b"", after))
+        diff = list(unified_diff(old, new, lineterm="", n=SURROUNDING))[2:]  # the names of the files are said
+        put("\n".join(map(colored, diff)) if diff else "(only the token changes)")
+    say(f"{count_of(changed, 'file', 'files')} would be written; nothing was changed.")
+
+
+def colored(line: str) -> str:
+    color = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
+    return click.style(printable(line), fg=color) if color else printable(line)
 
 
 def require_guidance(installer: Installer) -> Path:

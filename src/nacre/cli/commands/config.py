@@ -227,8 +227,10 @@ def check_together(cli: CliContext, name: str, value: str) -> None:
     """A type is one that the store has. A key and a journal mirror exclude each other; the store would refuse to open
     with both."""
     if name == "default_type":
+        from nacre.model.validate import check_type
+
         with cli.open_if_it_exists() as store:
-            UnknownName.check("memory type", value, store.types())
+            check_type(value, store.types())
     if name in ("key", "journal_mirror") and value:
         from dataclasses import replace
 

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from tempfile import mkstemp
-from typing import Unpack, cast
+from typing import NamedTuple, Unpack, cast
 
 import click
 
@@ -28,14 +28,16 @@ from nacre.cli.options import (
     form_option,
     option,
     rows_option,
+    selection_options,
     show_plan,
     why_option,
     without_mark,
     yes_option,
 )
-from nacre.cli.ui.output import Column, say
-from nacre.cli.ui.prompts import confirm_memories, count_of, text_argument
+from nacre.cli.ui.output import Column, Form, print_items, say
+from nacre.cli.ui.prompts import confirm_memories, count_of, list_memories, text_argument
 from nacre.cli.ui.records import (
+    count_column,
     ended_note,
     excerpt,
     expired_note,
@@ -54,6 +56,7 @@ from nacre.model import Memory, RememberResult
 from nacre.model.instants import DAY, iso, last_day
 from nacre.model.memory import TRASHED, short_id, without_none
 from nacre.model.validate import Editable
+from nacre.recall_options import Scope
 
 
 @click.group("memory", cls=GroupWithMembers)
@@ -290,6 +293,51 @@ CHANGE = re.compile(r"([+\-−=])(\d*\.?\d+)\Z", re.ASCII)
 WRITTEN_CHANGES = "+0.2, -0.1 or =0.9"
 
 
+@command("move ID...", why_option, group=memory_command)
+@option("--to SPACE", "The space that they move into.", required=True)
+def move_command(cli: CliContext, ids: tuple[str, ...], to: str, why: str) -> None:
+    """Move memories to another space, with all versions of what they say, in one operation.
+
+    Links to and from what stays lead nowhere until they are moved back. The journal of the space that they leave still
+    has what they were, until they are purged.
+    """
+    with cli.open_with_personal() as store:
+        memories = find_untrashed(store, ids)
+        is_new = all(note.name != to for note in store.space_notes())
+        moved = store.move(*(memory.id for memory in memories), to=to, why=why)
+    if is_new:
+        say(f"Created the space {to!r}.")
+    more = len(moved) - len(memories)
+    versions = f", with {count_of(more, 'other version', 'other versions')} of them" if more > 0 else ""
+    say(f"Moved {count_of(len(memories))} from {memories[0].space} to {to}{versions}; `nacre undo` takes it back.")
+
+
+class TypeCount(NamedTuple):
+    type: str
+    memories: int
+
+
+@command("types", form_option(), group=memory_command)
+@option("--add NAME", "Add a type of your own, for all spaces of the store.")
+def types_command(cli: CliContext, add: str | None, form: Form) -> None:
+    """List the types that a memory can have, and how many memories here have each; or add one."""
+    if add is not None:
+        with cli.open_or_make() as store:
+            before = store.types()
+            store.register_type(add)
+            (name,) = [each for each in store.types() if each not in before] or [""]
+        done = f"Memories can have the type {name!r} now; `nacre undo` takes it back." if name else "It is one already."
+        say(done)
+        return
+    with cli.open_with_personal() as store:
+        counts, types = store.tally("type"), store.types()
+    columns: list[Column[TypeCount]] = [
+        Column("type", lambda each: each.type, style="magenta"),
+        count_column("memories", lambda each: each.memories),
+    ]
+    print_items([TypeCount(each, counts.get(each, 0)) for each in types], columns, TypeCount._asdict, form)
+
+
 class ChangeCommand(ValueCommand):
     """Takes IDs and a change, which may be negative."""
 
@@ -405,17 +453,50 @@ def trashed_memories(store: MemoryStore) -> list[Memory]:
     return sorted((memory for memory in memories if not is_redacted(memory)), key=lambda memory: -memory.updated_at)
 
 
-@command("forget ID...", yes_option, why_option)
-def forget_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -> None:
-    """Move memories to the trash, from which `nacre trash restore` brings them back."""
+@command("forget [ID]...", selection_options, dry_run_option, yes_option, why_option)
+def forget_command(
+    cli: CliContext, ids: tuple[str, ...], dry_run: bool, yes: bool, why: str, **scope: Unpack[Scope]
+) -> None:
+    """Move memories to the trash: those with these IDs, or all that `nacre list` has with the same filters.
+
+    `nacre trash restore` brings one back, `nacre undo` all of them. Filters choose from one space alone.
+
+    \b
+      nacre forget 3f2a 77b0
+      nacre forget --session 2026-03-31-standup --dry-run
+      nacre forget --source old-wiki --until 2025-12-31 --include-superseded
+    """
+    filters = {name: value for name, value in scope.items() if value}
+    if ids and filters:
+        raise click.UsageError("Name memories by their IDs, or choose them by filters; not both.")
+    if not ids and not filters.keys() - {"include_superseded", "include_archived"}:
+        raise click.UsageError("Say which: name IDs, or filters of a list, such as --session NAME.")
     with cli.open_with_personal() as store:
-        memories = [memory for memory in find_memories(store, ids) if memory.status != TRASHED]
+        if ids:
+            memories = [memory for memory in find_memories(store, ids) if memory.status != TRASHED]
+        else:
+            memories = list(store.iterate(**scope))
+            say(*matches_beside(store, scope))
         if not memories:
-            say("In the trash already.")
+            say("In the trash already." if ids else "Nothing matches, and nothing was forgotten.")
             return
-        confirm_memories("Forget", memories, "`nacre trash restore` can bring back what is forgotten.", yes=yes)
+        if dry_run:
+            list_memories(memories)
+            say(f"{count_of(len(memories))} would move to the trash; nothing was changed.")
+            return
+        way_back = "`nacre trash restore` can bring back what is forgotten." if ids else "`nacre undo` takes it back."
+        confirm_memories("Forget", memories, way_back, yes=yes)
         store.forget(*(memory.id for memory in memories), why=why)
     say(f"Forgot {count_of(len(memories))}; `nacre undo` takes it back, `nacre trash restore ID` brings one back.")
+
+
+def matches_beside(store: MemoryStore, scope: Scope) -> Iterator[str]:
+    """An operation is about one space; what else a list with these filters shows is in another one."""
+    others = store.beside.count(**scope) if store.beside is not None else 0
+    if store.beside is not None and others:
+        beside, are = store.beside.space, "that matches is" if others == 1 else "that match are"
+        remedy = f"`nacre --space {shlex.quote(beside)} forget` with the same filters moves"
+        yield f"{others:,} more {are} in the space {beside!r}; {remedy} {'it' if others == 1 else 'them'}."
 
 
 @command("restore ID...", why_option, group=trash_command)

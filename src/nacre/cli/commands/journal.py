@@ -41,7 +41,7 @@ from nacre.cli.ui.output import (
     shortened,
 )
 from nacre.cli.ui.prompts import LONGEST_LIST, confirm, count_of
-from nacre.cli.ui.records import TIMES, headline, iso_or_none, memory_record, space_in_table, with_iso_times
+from nacre.cli.ui.records import TIMES, excerpt, headline, iso_or_none, memory_record, space_in_table, with_iso_times
 from nacre.cli.ui.times import DAY, age
 from nacre.engine.engine import UNDO, entity_kind
 from nacre.engine.operation_parts import undone_batches
@@ -49,7 +49,7 @@ from nacre.errors import MemoryNotFound, UndoRefused
 from nacre.memory_store import MemoryStore
 from nacre.model import Changed, Difference, JournalEntry, Memory, Operation, Transition
 from nacre.model.instants import iso
-from nacre.model.journal import MEMORY, renamed_to
+from nacre.model.journal import MEMORY, MOVED, renamed_to
 from nacre.model.memory import TRASHED, Json, short_id
 from nacre.text.dates import moment
 
@@ -255,7 +255,13 @@ def report_undo(store: MemoryStore, undone: list[JournalEntry], now: float) -> N
     beside = store.beside is not None and undone[0].space == store.beside.space
     where = f" in {undone[0].space}" if beside else ""
     say(f"Undid {', '.join(named)}{where}; `nacre undo {short_id(done.batch)}` does it again.")
-    say(*(f"{entry_subject(entry)} {undo_outcome(entry)}" for entry in undone[:LONGEST_LIST]))
+    undone = [entry for entry in undone if entry.kind != MOVED]  # the memories say it
+    changed = [entry.memory_id for entry in undone[:LONGEST_LIST] if entry.kind == MEMORY]
+    present = {memory.id: excerpt(memory) for memory in store.get_many(changed)}
+    moved = len({entry.space for entry in undone}) > 1
+    for entry in undone[:LONGEST_LIST]:
+        place = f" in {entry.space}" if moved else ""
+        say(f"{entry_subject(entry)} {undo_outcome(entry, present.get(entry.memory_id, ''), place)}")
     if len(undone) > LONGEST_LIST:
         say(f"and {len(undone) - LONGEST_LIST:,} more; `nacre journal show {short_id(done.batch)}` lists them all.")
 
@@ -265,7 +271,11 @@ LONGEST_VALUE = 200  # of what a value was and became; `-f json` has all of it
 
 @command("history ID", time_options, form_option())
 def history_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOptions]) -> None:
-    """Show each text that a memory had, also by replacement, and when and why it changed."""
+    """Show each text that a memory had, also by replacement, and when and why it changed.
+
+    It held from a time that somebody gave; where nobody did, by the time at which it was said or happened, and perhaps
+    before.
+    """
     with cli.open_with_personal() as store:
         history = store.history(resolve_id(store, id), **times)
     chosen = chosen_form(form)
@@ -283,7 +293,7 @@ def history_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOp
     else:
         versions_columns: list[Column[Memory]] = [
             Column("id", lambda each: short_id(each.id), style="cyan"),
-            Column("held from", valid_from),
+            Column("held", valid_from),
             Column("until", valid_until),
             Column("version", headline, wide=True, wraps=True),
         ]
@@ -293,7 +303,7 @@ def history_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOp
         now = cli.now()
         changes_columns: list[Column[Transition]] = [
             Column("changed", lambda each: f"{minute_text(each.at)} ({age(each.at, now)})"),
-            Column("by", lambda each: f"{each.operation} {short_id(each.new)}", style="magenta"),
+            Column("operation", lambda each: f"{each.operation} {short_id(each.new)}", style="magenta"),
             Column("what", value_change, wide=True, wraps=True),
         ]
         print_items(history.transitions, changes_columns, transition_record, "table")
@@ -310,7 +320,7 @@ def began_by(version: Memory) -> float:
 
 def valid_from(version: Memory) -> str:
     """Where nobody said since when it held, it may have held before it was written, and `--valid-at` finds it there."""
-    return f"{'by ' if version.valid_from is None else ''}{minute_text(began_by(version))}"
+    return f"{'by' if version.valid_from is None else 'from'} {minute_text(began_by(version))}"
 
 
 def valid_until(version: Memory) -> str:
@@ -516,14 +526,15 @@ def link_text(link: Mapping[str, Json]) -> str:
     return f"{link.get('rel')} → {short_id(str(link.get('to')))}" + (f" ({weight:g})" if weight != 1.0 else "")
 
 
-def undo_outcome(entry: JournalEntry) -> str:
-    """What an undo left behind."""
+def undo_outcome(entry: JournalEntry, present: str = "", place: str = "") -> str:
+    """What an undo left behind; `present` is how the text of the memory begins now, `place` where it is."""
     if entry.kind != MEMORY:
         gone = entry.after is None and not is_entity(entry)  # a name is in the memories, whatever was decided on it
         return "is gone again" if gone else "is as it was before"
     if entry.after is None:
-        return f"is no longer there: {shortened(str((entry.before or {}).get('text', '')))}"
+        return f"is no longer {place.strip() or 'there'}: {shortened(str((entry.before or {}).get('text', '')))}"
     if entry.before is None:
-        return f"is back: {shortened(str(entry.after.get('text', '')))}"
+        return f"is back{place}: {shortened(str(entry.after.get('text', '')))}"
     changed = [name.replace("_", " ") for name in field_changes(entry)]
-    return f"is as it was before: {', '.join(changed) or 'nothing had changed'}"
+    text = f" ({present})" if present else ""
+    return f"is as it was before: {', '.join(changed) or 'nothing had changed'}{text}"

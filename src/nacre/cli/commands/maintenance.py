@@ -21,6 +21,7 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, Refused, StoreProblem
 from nacre.cli.options import command, form_option, option
 from nacre.cli.ui.output import DATA, Column, Form, print_items, print_table, put, say
+from nacre.cli.ui.prompts import count_of
 from nacre.cli.ui.records import count_column
 from nacre.cli.ui.times import age
 from nacre.errors import InvalidInput
@@ -61,26 +62,30 @@ def maintenance_command() -> None:
 @command("tick", form_option(), group=maintenance_command)
 @option("--job", "Only this, due or not; repeatable.", to="jobs", choices=JOBS, multiple=True)
 @option("--dry-run", "Say what would be done, and do nothing.")
-def tick(cli: CliContext, jobs: tuple[str, ...], dry_run: bool, form: Form) -> None:
-    """Do what is due, once. Looks after every space of the store, unless --space names one."""
-    if remote.is_remote(cli):
-        print_results(remote.maintain(cli, jobs, cli.now(), dry_run=dry_run), form)
+@option("-v --verbose", "Also list the jobs that found nothing to do.")
+def tick(cli: CliContext, jobs: tuple[str, ...], dry_run: bool, verbose: bool, form: Form) -> None:
+    """Do what is due, once, and list what was done; jobs that are named by --job, and JSON, are listed in any case.
+    Looks after every space of the store, unless --space names one."""
+    if remote.is_remote(cli):  # a server does not say how much a job has done
+        print_results(remote.maintain(cli, jobs, cli.now(), dry_run=dry_run), form, everything=True)
         return
     with cli.open() as store:
         result = scheduler_of(cli, store).tick(jobs=jobs, dry_run=dry_run)
     if result.held_by:
         raise Refused(f"another maintenance is at work ({result.held_by}); repeat when it has ended.")
-    print_results(result.results, form)
+    print_results(result.results, form, everything=verbose or bool(jobs) or form in DATA)
 
 
-def print_results(results: Sequence[JobResult], form: Form) -> None:
+def print_results(results: Sequence[JobResult], form: Form, *, everything: bool) -> None:
+    listed = [each for each in results if everything or each.done or each.error]
     columns: list[Column[JobResult]] = [
         Column("job", lambda each: each.job, style="cyan"),
         Column("space", lambda each: each.space, lambda each: each.space or "(all)"),
         count_column("done", lambda each: each.done),
         Column("what", lambda each: each.error or each.note, wide=True, wraps=True),
     ]
-    print_items(results, columns, result_record, form, "Nothing was due.")
+    looked = f"Nothing to do: {count_of(len(results), 'job', 'jobs')} found nothing; --verbose lists them."
+    print_items(listed, columns, result_record, form, looked if results else "Nothing was due.")
     failed = [each for each in results if each.error]
     if failed:
         raise StoreProblem("; ".join(map(str, failed)))

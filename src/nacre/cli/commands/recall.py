@@ -18,6 +18,7 @@ from nacre.cli.ui.records import headline, marked_text, memory_columns, memory_r
 from nacre.model import Hit, Memory, Recollection
 from nacre.model.instants import iso
 from nacre.model.memory import Json, short_id
+from nacre.model.recollection import WORDLESS
 
 if TYPE_CHECKING:
     from nacre.recall_options import RecallOptions
@@ -55,6 +56,8 @@ def recall_command(
     with cli.open_with_personal() as store:
         hits = store.recall(question, k, touch=touch, **options)
         near = "" if hits else tag_suggestion(store, options.get("all_tags"))
+    if WORDLESS in hits.notes:
+        raise NotFound("the question has no word; say what to look for, or see everything with `nacre list`.")
     say(*(note for note in hits.notes if note not in cli.notified))
     if not hits.calibrated and (explain or options.get("min_relevance")):
         say("Relevance is uncalibrated for this embedder: no probability, good only to compare hits of one question.")

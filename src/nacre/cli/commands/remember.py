@@ -143,7 +143,7 @@ def remember_lines(store: MemoryStore, fields: dict[str, object], policy: str) -
             raise
         for memory in memories:
             put(memory.id)
-        new = {memory.id for memory in memories if memory.version <= 1}
+        new = {memory.id for memory in memories if memory.version <= 1 and not memory.access_count}
         known = f"; {len(memories) - len(new):,} known already" if len(new) < len(memories) else ""
         say(f"Stored {count_of(len(new))}{known}.")
         if memories:

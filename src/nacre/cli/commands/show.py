@@ -177,10 +177,15 @@ def label_line(name: str, value: str) -> str:
 
 ORDERS: dict[str, Order] = {
     "created": "newest",
+    "oldest": "oldest",
     "importance": "importance",
+    "confidence": "confidence",
     "updated": "updated",
     "accessed": "accessed",
 }
+
+
+BY_CREATION = ("created", "oldest")
 
 
 class ListCommand(click.Command):
@@ -202,7 +207,8 @@ class ListCommand(click.Command):
 @limit_option(20)
 @option("--cursor CURSOR", "Continue after an earlier list, which names it; the same filters.")
 @filter_options
-@option("--sort", "What comes first.", choices=ORDERS, default="created")
+@option("--sort", "What comes first; created is the newest, oldest the other way round.", choices=ORDERS,
+        default="created")  # fmt: skip
 @option("--trashed", "What is in the trash.")
 @option("--archived", "What is in the archive.")
 @option("--superseded", "What newer memories replaced.")
@@ -276,7 +282,7 @@ SIDES = {"since": "start", "valid_at": "middle"}  # which part of a time such an
 def order_line(memories: Sequence[Memory], sort: str) -> tuple[str, ...]:
     """Why the dates do not follow each other, where they do not: they are the times of which memories tell."""
     dates = [effective_from(memory) for memory in memories]
-    if sort != "created" or dates == sorted(dates, reverse=True):
+    if sort not in BY_CREATION or dates == sorted(dates, reverse=sort == "created"):
         return ()
     return ("Sorted by when each was created; a date is since when it holds, or when it happened.",)
 

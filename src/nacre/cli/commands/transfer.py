@@ -18,7 +18,17 @@ import click
 from nacre.cli import remote
 from nacre.cli.cli_context import CliContext, store_exists
 from nacre.cli.errors import NotFound, Refused, StoreProblem
-from nacre.cli.options import PATH, Decorator, command, created_options, form_option, option, why_option, yes_option
+from nacre.cli.options import (
+    PATH,
+    Decorator,
+    combine,
+    command,
+    created_options,
+    form_option,
+    option,
+    why_option,
+    yes_option,
+)
 from nacre.cli.ui.output import DATA, FORMS, Column, Form, print_data, print_facts, print_items, say
 from nacre.cli.ui.prompts import confirm, count_of, progress_line
 from nacre.errors import ArchiveRefused, ImportConflict, InvalidInput
@@ -56,11 +66,49 @@ def include_option(what: str, help: str, *, default: bool = True) -> Decorator:
 
 FORMAT_NAMES = {"archive": "an archive", "jsonl": "JSON lines", "csv": "CSV", "markdown": "Markdown notes"}
 EXPORT_FORMATS = tuple(FORMAT_NAMES)
-printed_option = option("-f", "How to print what was done.", to="form", choices=("text", *DATA))
+PRINTED = ("text", *DATA)
 
 
-@command("export FILE|-", printed_option)
-@option("--format", "Of the file; else its name says: .nacre, .jsonl, .csv, or a folder.", choices=EXPORT_FORMATS)
+class Formats(click.Choice[str]):
+    """Also takes what the other one of two options is for: some expect of `-f` what `--to` says, and `--format`, the
+    old name of `--to` and `--from`, is everywhere else how to print."""
+
+    def __init__(self, listed: Sequence[str], also: Sequence[str]) -> None:
+        super().__init__(listed)
+        self.also = tuple(each for each in also if each not in listed)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return str(value) if value in self.also else super().convert(value, param, ctx)
+
+
+def format_options(name: str, help: str, files: Sequence[str], printed: Sequence[str]) -> Decorator:
+    """`-f`, how to print what was done, and the option of this name, which says the format of the files."""
+    return combine(
+        option(name, help, to="file_format", old="--format", type=Formats(files, printed)),
+        option("-f", "How to print what was done.", to="form", type=Formats(printed, files)),
+    )
+
+
+def file_and_print_formats(format: str | None, form: Form, printed: Sequence[str]) -> tuple[str | None, Form]:
+    """Each where it belongs. Raises `click.UsageError` where one of them is said twice."""
+    wrong_form, wrong_format = form not in (None, *printed), format in set(printed) - set(FILE_FORMATS)
+    if wrong_form != wrong_format and None not in (form, format):
+        raise click.UsageError(f"{form} and {format} are of one kind; say it once.")
+    return (
+        (form if wrong_form else None if wrong_format else format),
+        (format if wrong_format else None if wrong_form else form),
+    )
+
+
+FILE_FORMATS = (*EXPORT_FORMATS, *INGEST_FORMATS)
+export_formats = format_options(
+    "--to", "The format of the file; else its name says: .nacre, .jsonl, .csv, or a folder.", EXPORT_FORMATS, PRINTED
+)
+ingest_formats = format_options("--from", "The files' format; else it is detected for each.", INGEST_FORMATS, FORMS)
+
+
+@command("export FILE|-", export_formats)
+@option("--all-spaces", "Every space of the store, in one .zip that `nacre import` reads back.")
 @option("--per", "Of markdown: a note for each memory or each day.", choices=("memory", "day"), default="memory")
 @option("--watch", "Of markdown: keep the folder up to date until Ctrl-C.")
 @option(
@@ -78,8 +126,9 @@ printed_option = option("-f", "How to print what was done.", to="form", choices=
 @option("--vectors/--no-vectors", "With vectors, or smaller, to be computed again.", default=True)
 @option("--redact/--no-redact", "Without what looks like a secret, or as it is kept.", default=True)
 def export_command(
-    cli: CliContext, file: str, form: Form, format: str | None, per: str, watch: bool, force: bool, **chosen: Any
-) -> None:
+    cli: CliContext, file: str, form: Form, file_format: str | None, all_spaces: bool, per: str, watch: bool,
+    force: bool, **chosen: Any,
+) -> None:  # fmt: skip
     """Write memories to a file, oldest first: everything in the space but the trash, unless you narrow it.
 
     The name says the format: .nacre is an archive, which keeps all that a memory has and its vectors; .jsonl and .csv
@@ -90,27 +139,24 @@ def export_command(
     \b
       nacre export all.nacre
       nacre export lately.csv --since 7d -t episodic
-      nacre export notes/ --format markdown --watch
+      nacre export notes/ --to markdown --watch
+      nacre export everything.zip --all-spaces
       nacre export - | ssh other nacre import - --yes
     """
     from nacre.recall_options import between
     from nacre.transfer.export import Choice
-    from nacre.transfer.export_files import MARKDOWN, export_file, format_of
+    from nacre.transfer.export_files import export_file
 
-    if file == STREAM and sys.stdout.isatty() and format in (None, "archive"):
-        raise click.UsageError("A terminal cannot show what is packed; name a FILE.")
-    if file == STREAM and form:
-        raise click.UsageError("The export itself goes to stdout; name a FILE, or leave out -f.")
-    if file == STREAM and format == MARKDOWN:
-        raise click.UsageError("Markdown is a folder of notes; name a folder.")
-    if file != STREAM and file.endswith("/") and format is None:
-        format = MARKDOWN
-    if file != STREAM:
-        format = format_of(Path(file), format)
-    if format != MARKDOWN and (watch or per != "memory"):
-        raise click.UsageError("--watch and --per are for a folder of notes; add --format markdown.")
+    format, form = file_and_print_formats(file_format, form, PRINTED)
+    if all_spaces:
+        check_all_spaces(cli, file, format, alone=watch or per != "memory")
+    else:
+        format = checked_format(file, format, form, notes_alone=watch or per != "memory")
     # Relative times are resolved once, here: in a watched folder "7d" must not move on.
     chosen["since"], chosen["until"] = between(chosen["since"], chosen["until"], cli.now())
+    if all_spaces:
+        export_spaces(cli, Path(file), Choice(**chosen), form, force=force)
+        return
     if watch:
         watch_folder(cli, Path(file), Choice(**chosen), per, force=force)
         return
@@ -131,6 +177,78 @@ def export_command(
         say(*left_out_spaces(others))
 
 
+def checked_format(file: str, format: str | None, form: Form, *, notes_alone: bool) -> str | None:
+    """That of the file; None is an archive to stdout. `notes_alone` says that an option of a folder of notes is given.
+    Raises `click.UsageError`."""
+    from nacre.transfer.export_files import MARKDOWN, format_of
+
+    if file == STREAM and sys.stdout.isatty() and format in (None, "archive"):
+        raise click.UsageError("A terminal cannot show what is packed; name a FILE.")
+    if file == STREAM and form:
+        raise click.UsageError("The export itself goes to stdout; name a FILE, or leave out -f.")
+    if file == STREAM and format == MARKDOWN:
+        raise click.UsageError("Markdown is a folder of notes; name a folder.")
+    if file != STREAM and file.endswith("/") and format is None:
+        format = MARKDOWN
+    if file != STREAM:
+        format = format_of(Path(file), format)
+    if format != MARKDOWN and notes_alone:
+        raise click.UsageError("--watch and --per are for a folder of notes; add --to markdown.")
+    return format
+
+
+def check_all_spaces(cli: CliContext, file: str, format: str | None, *, alone: bool) -> None:
+    """Raises `click.UsageError` for what is about one space. `alone` says that another option is so."""
+    if format not in (None, "archive") or alone or not file.endswith(".zip"):
+        raise click.UsageError("--all-spaces writes an archive of each space into one file; name it FILE.zip.")
+    if "space" in cli.flags:
+        raise click.UsageError("--all-spaces and --space exclude each other; give one of them.")
+    if remote.is_remote(cli):
+        raise click.UsageError("A server exports one space at a time; leave --all-spaces out.")
+
+
+def export_spaces(cli: CliContext, file: Path, choice: Choice, form: Form, *, force: bool) -> None:
+    from nacre.transfer.all_spaces import export_all_spaces
+
+    with cli.open(any_space=True) as store, progress_line() as progress:
+        done = export_all_spaces(store, file.expanduser(), choice, overwrite=force, progress=progress)
+    if form in DATA:
+        print_data([{"space": space, **asdict(each), "path": str(file)} for space, each in done.items()], form)
+        return
+    say(*(f"{space}: {count_of(each.count)}" for space, each in done.items()))
+    total = count_of(sum(each.count for each in done.values()))
+    spaces = count_of(len(done), "space", "spaces")
+    say(f"Wrote {total} of {spaces} to {file}; `nacre import {shlex.quote(str(file))}` reads each into its space.")
+    say(*dict.fromkeys(note for each in done.values() for note in each.notes))
+
+
+def import_spaces(
+    cli: CliContext, path: Path, file: str, form: Form, *, dry_run: bool, yes: bool, why: str, **how: Any
+) -> None:
+    """Each archive into the space of its name, as an operation of that space. All are read through before anything is
+    written."""
+    from nacre.transfer.all_spaces import unpacked_spaces
+
+    if "space" in cli.flags:
+        raise click.UsageError(f"{file} says the space of each archive; leave --space out.")
+    with unpacked_spaces(path) as files:
+        say(f"{file} is an export of {count_of(len(files), 'space', 'spaces')}.")
+        with cli.open_if_it_exists() as store:
+            for each in files:
+                would = run_import(store.in_space(each.space), "archive", each.file, dry_run=True, **how)
+                say(f"{each.space}:")
+                report_import(would, form if dry_run else None, "Would import" if dry_run else ANNOUNCED, "line", file)
+        if dry_run:
+            return
+        confirm(f"Import {file} into {count_of(len(files), 'space', 'spaces')}?", yes=yes)
+        with cli.open_or_make() as store:
+            for each in files:
+                done = run_import(store.in_space(each.space), "archive", each.file, why=why, **how)
+                say(f"{each.space}:")
+                report_import(done, form, DONE, "line", file)
+    say("Each space has an operation of its own; `nacre --space NAME undo` takes that of one back.")
+
+
 def left_out_spaces(others: Sequence[str]) -> list[str]:
     """`personal` first, which a project's commands read too."""
     if not others:
@@ -138,7 +256,8 @@ def left_out_spaces(others: Sequence[str]) -> list[str]:
     first = PERSONAL if PERSONAL in others else others[0]
     rest = len(others) - 1
     more = f" and {count_of(rest, 'other space', 'other spaces')}" if rest else ""
-    return [f"{first!r}{more} {'are' if rest else 'is'} not in it; `--space {shlex.quote(first)}` exports that one."]
+    one = f"`--space {shlex.quote(first)}` exports that one, `--all-spaces` all of them"
+    return [f"{first!r}{more} {'are' if rest else 'is'} not in it; {one}."]
 
 
 def watch_folder(cli: CliContext, folder: Path, choice: Choice, per: str, *, force: bool) -> None:
@@ -179,7 +298,7 @@ def as_columns(_ctx: click.Context, _option: click.Parameter, values: tuple[str,
     return columns
 
 
-@command("import", printed_option, yes_option, why_option)
+@command("import", form_option("text", "json"), yes_option, why_option)
 @click.argument("words", nargs=-1, required=True, metavar="[SOURCE] PATH|-")
 @option("--from NAME", f"What it is, where that is not recognised: {', '.join(SOURCES)}.", to="named", choices=SOURCES)
 @option(
@@ -234,6 +353,10 @@ def import_command(
     if errors is not None:
         how["named_faults"] = MOST_WRITTEN_FAULTS
     with archive_file(file) as path:
+        if forced in (None, "archive") and is_export_of_spaces(path):
+            how.pop("named_faults", None)  # archives have no lines to be mended
+            import_spaces(cli, path, file, form, dry_run=dry_run, yes=yes, why=why, **how)
+            return
         source, what = recognised(path, forced)
         unit = unit_of(source, path)
         if forced is None and source != "archive":
@@ -252,6 +375,12 @@ def import_command(
             done = run_import(store, source, path, why=why, **how)
         report_import(done, form, DONE, unit, file)
         finish_import(done, source, unit, path, errors)
+
+
+def is_export_of_spaces(path: Path) -> bool:
+    from nacre.transfer.all_spaces import is_all_spaces
+
+    return path.suffix.lower() == ".zip" and is_all_spaces(path.expanduser())
 
 
 def source_and_path(words: tuple[str, ...], named: str | None) -> tuple[str | None, str]:
@@ -458,14 +587,12 @@ class IngestedFile:
     tally: Tally
 
 
-@command("ingest")
+@command("ingest", ingest_formats)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…", type=PATH)
-@option("--format", "The files' format; else it is detected for each.", to="name", choices=INGEST_FORMATS)
 @option("--dry-run", "Say what would be stored, and store nothing.")
 @option("--include-tools", "Also what tools were asked and answered, and thoughts.", to="tools")
-@option("-f", "How to print what was done.", to="form", choices=FORMS)
 def ingest_command(
-    cli: CliContext, paths: tuple[Path, ...], name: str | None, dry_run: bool, tools: bool, form: Form
+    cli: CliContext, paths: tuple[Path, ...], file_format: str | None, dry_run: bool, tools: bool, form: Form
 ) -> None:
     """Store conversations and notes from files: transcripts of Claude Code, Codex and Gemini CLI, exports of ChatGPT
     and Claude, lines of JSON, Markdown. Folders are walked.
@@ -478,6 +605,7 @@ def ingest_command(
       nacre ingest conversations.json --dry-run
       nacre ingest notes/ --space me
     """
+    name, form = file_and_print_formats(file_format, form, FORMS)
     files = detect_formats(paths, name)
     done = []
     with cli.open_if_it_exists() if dry_run else cli.open_or_make() as store, progress_line() as progress:
@@ -529,7 +657,7 @@ def detect_formats(paths: tuple[Path, ...], name: str | None) -> list[tuple[Path
         elif named:
             known = ", ".join(INGEST_FORMATS)
             raise InvalidInput(
-                f"{path} is in no format that is known ({known}); --format says which one it is. "
+                f"{path} is in no format that is known ({known}); --from says which one it is. "
                 "`nacre import` reads tables and the memories of other programs."
             )
         else:

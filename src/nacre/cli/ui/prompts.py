@@ -28,10 +28,15 @@ def confirm_memories(verb: str, memories: Sequence[Memory], consequence: str, *,
     """Lists the memories and asks. Ends the command unless the answer is yes; with `yes` nobody is asked."""
     if yes:
         return
+    list_memories(memories)
+    confirm(f"{verb} {count_of(len(memories))}? {consequence}")
+
+
+def list_memories(memories: Sequence[Memory]) -> None:
+    """The first of them, and how many more there are."""
     say(*(f"  {short_id(memory.id)}  {excerpt(memory)}" for memory in memories[:LONGEST_LIST]))
     if len(memories) > LONGEST_LIST:
-        say(f"  and {len(memories) - LONGEST_LIST} more")
-    confirm(f"{verb} {count_of(len(memories))}? {consequence}")
+        say(f"  and {len(memories) - LONGEST_LIST:,} more")
 
 
 def confirm(question: str, *, yes: bool = False) -> None:

@@ -30,6 +30,8 @@ def list_(
     offset: int = 0,
     type: str | None = None,
     tag: str | None = None,
+    entity: str | None = None,
+    source: str | None = None,
     status: str | None = None,
     since: str | None = None,
     until: str | None = None,
@@ -37,8 +39,8 @@ def list_(
     valid_at: str | None = None,
 ) -> Answer:
     listed = session.store.list_recent(
-        core.bounded("limit", limit), offset=offset, type=type, tag=tag, status=status, since=since, until=until,
-        as_of=as_of, valid_at=valid_at,
+        core.bounded("limit", limit), offset=offset, type=type, tag=tag, entity=entity, source=source,
+        status=status, since=since, until=until, as_of=as_of, valid_at=valid_at,
     )  # fmt: skip
     return memories_answer(session.clean_all(listed), core.NOTHING)
 

@@ -6,16 +6,19 @@ import gzip
 import json
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
 
 SEED = 20261115
 NEGATIVES = 12  # kept for each question; training draws a few of them anew in each epoch
 LONGEST = 700  # characters of a passage; what follows would be cut off by the token limit
 SOURCES = ("hotpot", "longmemeval", "qmsum", "snli", "semanticmemo", "notes", "across")
 WIDEST_SPAN = 25  # turns; a longer one is about everything
+SAME = 0.92  # cosine from which on a note says the same as an answer, and is no negative
 LEAST = 20  # characters of a turn that can answer a question
 SPEECH_MARKS = re.compile(r"\{[^}]*\}|\s+(?=[.,?!])")
 
@@ -109,20 +112,54 @@ def rephrased(path: Path, most: int) -> Iterator[Example]:
         yield example(record["prompt_a"], [record["prompt_b"]], others, "semanticmemo")
 
 
-def notes(folder: Path, held_out: Sequence[str] = (), most: int = NEGATIVES) -> Iterator[Example]:
-    """Notes and questions about them, against the other notes of the same world. Questions in another language than
-    their answer are "across": only together with the multilingual part can they be answered."""
+def notes(
+    folder: Path, held_out: Sequence[str] = (), most: int = NEGATIVES, near: Near | None = None
+) -> Iterator[Example]:
+    """Notes and questions about them, those in the notes' own words too, against the other notes of the same world.
+    With `near`, half of these are the notes that an embedder takes for the likeliest. Questions in another language
+    than their answer are "across": only together with the multilingual part can they be answered."""
     for path in sorted(folder.glob("*.notes.jsonl")):
         author = path.name.split(".")[0]
         if author in held_out:
             continue
-        texts = {(each["world"], each["id"]): each["text"] for each in lines(path)}
-        for asked in lines(path.with_name(f"{author}.questions.jsonl")):
-            answers = {(asked["world"], id) for id in asked["answers"]}
-            if answers:
-                others = [text for at, text in texts.items() if at[0] == asked["world"] and at not in answers]
-                source = "across" if asked["kind"] == "crosslingual" else "notes"
-                yield example(asked["q"], [texts[at] for at in sorted(answers)], others, source, most)
+        own_words = path.with_name(f"{author}.restated.jsonl")
+        asked = [*lines(path.with_name(f"{author}.questions.jsonl")), *(lines(own_words) if own_words.exists() else ())]
+        for world, texts in worlds(path).items():
+            questions = [each for each in asked if each["world"] == world and each["answers"]]
+            ranked = near([each["q"] for each in questions], list(texts.values())) if near and questions else None
+            for row, each in enumerate(questions):
+                answers = {texts[id] for id in each["answers"]}
+                others = [text for text in texts.values() if text not in answers]
+                source = "across" if each["kind"] == "crosslingual" else "notes"
+                positives = [texts[id] for id in sorted(each["answers"])]
+                first = [] if ranked is None else nearest_others(ranked, row, list(texts.values()), answers, most // 2)
+                rest = example(each["q"], positives, [t for t in others if t not in first], source, most - len(first))
+                yield Example(rest.question, rest.positives, (*(t[:LONGEST] for t in first), *rest.negatives), source)
+
+
+def worlds(path: Path) -> dict[str, dict[str, str]]:
+    """The texts of each world by their ids."""
+    found: dict[str, dict[str, str]] = {}
+    for each in lines(path):
+        found.setdefault(each["world"], {})[each["id"]] = each["text"]
+    return found
+
+
+class Ranked(NamedTuple):
+    """Cosines of each question with each text, and of the texts with each other."""
+
+    asked: np.ndarray
+    alike: np.ndarray
+
+
+Near: TypeAlias = Callable[[Sequence[str], Sequence[str]], Ranked]
+
+
+def nearest_others(ranked: Ranked, row: int, texts: Sequence[str], answers: set[str], most: int) -> list[str]:
+    """The texts nearest to a question, without the answers and what says nearly the same as one."""
+    right = [place for place, text in enumerate(texts) if text in answers]
+    wrong = [int(place) for place in np.argsort(-ranked.asked[row]) if place not in right]
+    return [texts[place] for place in wrong[: most + 2] if ranked.alike[place, right].max() < SAME][:most]
 
 
 def pair_texts(folder: Path) -> Iterator[str]:

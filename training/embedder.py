@@ -35,7 +35,7 @@ REPEATS = {
     "qmsum": 2,
     "snli": 0,  # for the student alone: as examples they cost 2 points on conversations and 1.6 on notes
     "semanticmemo": 0,
-    "notes": 4,
+    "notes": 3,
     "across": 0,
 }
 TOGETHER = REPEATS | {"across": 4}  # for the student beside the multilingual part
@@ -258,7 +258,7 @@ def main() -> None:
     teacher = bert(given.gte or given.packed / "gte.npz", 12)
     report("gte-small", teacher)
     start = {name: tensor.clone() for name, tensor in teacher.state_dict().items()}
-    contrast(teacher, texts, examples, epochs=2, rate=2e-5, size=64)
+    contrast(teacher, texts, examples, epochs=3, rate=3e-5, size=64)
     tuned = {name: tensor.clone() for name, tensor in teacher.state_dict().items()}
     worth = {}
     for share in (given.share,) if given.share else SHARES:

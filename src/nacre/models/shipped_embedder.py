@@ -197,8 +197,8 @@ class Kind(NamedTuple):
     open: Callable[[Path], Part]
 
 
-ENGLISH = Kind("nacre-english-1", ENGLISH_WIDTH, EnglishPart)
-MULTILINGUAL = Kind("nacre-multilingual-1", ENGLISH_WIDTH + PROJECTED_WIDTH, BothParts)
+ENGLISH = Kind("nacre-english-2", ENGLISH_WIDTH, EnglishPart)
+MULTILINGUAL = Kind("nacre-multilingual-2", ENGLISH_WIDTH + PROJECTED_WIDTH, BothParts)
 
 
 _opening = ThreadLock()

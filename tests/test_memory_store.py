@@ -236,6 +236,11 @@ def test_a_new_type_is_open_to_all_spaces_once_registered(store: MemoryStore, tm
     assert store.types().count("omen") == 1
 
 
+def test_a_built_in_type_is_not_registered_again(store: MemoryStore) -> None:
+    store.register_type("Semantic")
+    assert not store.journal(), "an export of it could not be read back"
+
+
 def test_spaces_do_not_see_each_other(store: MemoryStore, tmp_path: Path) -> None:
     with MemoryStore(tmp_path / "s.db", space="other", embedder=WordBag()) as other:
         mine, theirs = store.remember("shared words", id="same"), other.remember("shared words too", id="same")

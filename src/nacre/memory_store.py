@@ -1168,9 +1168,10 @@ class MemoryStore(Closing):
         return (*TYPES, *(name for name in self._backend.terms("type") if name not in TYPES))
 
     def register_type(self, name: str) -> None:
-        """Adds a memory type to this store, in all its spaces."""
-        type = self._guard.name("type", required_label("type", name))
-        self._engine.register("type", type.lower(), {}, self.space, replace_known=False)
+        """Adds a memory type to this store, in all its spaces; one that it has stays as it is."""
+        type = self._guard.name("type", required_label("type", name)).lower()
+        if type not in TYPES:
+            self._engine.register("type", type, {}, self.space, replace_known=False)
 
     def vocabulary(self, kind: str) -> dict[str, Mapping[str, Json]]:
         """The terms of a kind that this space was taught (tags, sources, names), with their data."""

@@ -73,7 +73,7 @@ def test_spaces_types_tags_and_ids_are_offered(nacre: CommandLine) -> None:
     assert offered("list", "--type", "pro") == ["procedural", "prospective"]
     assert offered("list", "--tag", "h") == ["harbour"]
     assert offered("--space", "w") == ["work"]
-    assert offered("list", "--space", "w") == ["work"]
+    assert offered("list", "--space", "w") == offered("memory", "move", "abc1", "--to", "w") == ["work"]
     assert offered("--space", "work", "show", "ab") == []
 
 

@@ -179,7 +179,7 @@ def test_an_unknown_type_says_which_there_are_and_how_to_add_it(nacre: CommandLi
     near = nacre("remember", "Stand-up at nine", "--type", "my semantics").stderr
     assert "did you mean 'semantic', or add it (`nacre memory types --add 'my semantics'`)?" in near
     assert "the type 'meeting' now" in nacre("memory", "types", "--add", "meeting").stderr
-    assert "It is one already." in nacre("memory", "types", "--add", "meeting").stderr
+    assert "'meeting' is a type already." in nacre("memory", "types", "--add", "meeting").stderr
     nacre.ok("remember", "Stand-up at nine", "--type", "meeting")
     counts = {each["type"]: each["memories"] for each in nacre.json("memory", "types")}
     assert (counts["meeting"], counts["semantic"]) == (1, 0)

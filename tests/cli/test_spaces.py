@@ -99,9 +99,9 @@ def test_a_memory_moves_to_another_space_and_one_undo_brings_it_back(nacre: Comm
     assert "Moved 1 memory from default to garden, with 1 other version of them; `nacre undo` takes it back." in said
     assert nacre.ok("list") == "" and len(nacre.json("--space", "garden", "list")) == 1
     (entry,) = [each for each in nacre.json("journal", "--operation", "move") if each["kind"] != "memory"]
-    assert (entry["kind"], entry["memory_id"]) == ("moved with", "garden")
+    assert (entry["kind"], entry["memory_id"]) == ("other space", "garden")
     undone = nacre("--space", "garden", "undo").stderr
-    assert "Undid move " in undone and "moved with" not in undone
+    assert "Undid move " in undone and "other space" not in undone
     assert "new is back in default: The boat is blue" in undone and "new is no longer in garden: The boat" in undone
     assert [each["id"] for each in nacre.json("list")] == ["new"] and nacre.ok("--space", "garden", "list") == ""
     assert "`nacre memory move ID --to SPACE`" in nacre("move", "new").stderr

@@ -345,6 +345,7 @@ def test_all_spaces_go_into_one_file_and_come_back_each_into_its_own(
         (["all.zip", "--all-spaces", "--to", "csv"], "name it FILE.zip"),
         (["all.zip", "--all-spaces", "--watch"], "name it FILE.zip"),
         (["-", "--all-spaces"], "name it FILE.zip"),
+        (["all.zip"], "add --all-spaces"),
         (["all.zip", "--all-spaces", "--space", "default"], "exclude each other"),
     ],
 )

@@ -34,8 +34,10 @@ class QuotingBash(BashComplete):
 
 
 SHELLS: dict[str, type[ShellComplete]] = {"bash": QuotingBash, "zsh": ZshComplete, "fish": FishComplete}
-# Arguments, by command, that are the names of spaces.
-SPACES = frozenset(("space copy source", "space copy target", "space rename old", "space delete name"))
+# Arguments and options, by command, that are the names of spaces.
+SPACES = frozenset(
+    ("space copy source", "space copy target", "space rename old", "space delete name", "memory move to")
+)
 NAMING_GROUPS = {"space", "entities"}  # an argument of their commands is a name, never an id
 # Names of arguments and options of all other commands.
 IDS = frozenset("id ids old new source target start end keep others about a b".split())

@@ -162,7 +162,7 @@ selection_options = combine(
     several_option("-t --type TYPE", "Of this type; repeat for others."),
     several_option("-g --tag TAG", "With this tag; repeat for all of them.", to="all_tags"),
     option("--entity NAME", "That mention this person or thing, by any of its names, in any spelling."),
-    option("--source TEXT", "From this source, as it was given."),
+    option("--source TEXT", "From exactly this source."),
     option("--session NAME", "From this session."),
     option("--min-importance 0-1", "At least this important."),
     option("--min-trust 0-1", "At least this trusted: 0.5 leaves out suspicious ones."),

@@ -30,6 +30,7 @@ from nacre.cli.options import (
     rows_option,
     selection_options,
     show_plan,
+    tag_suggestion,
     why_option,
     without_mark,
     yes_option,
@@ -303,13 +304,13 @@ def move_command(cli: CliContext, ids: tuple[str, ...], to: str, why: str) -> No
     """
     with cli.open_with_personal() as store:
         memories = find_untrashed(store, ids)
-        is_new = all(note.name != to for note in store.space_notes())
+        before = {note.name for note in store.space_notes()}
         moved = store.move(*(memory.id for memory in memories), to=to, why=why)
-    if is_new:
-        say(f"Created the space {to!r}.")
-    more = len(moved) - len(memories)
+    target, more = moved[0].space, len(moved) - len(memories)
     versions = f", with {count_of(more, 'other version', 'other versions')} of them" if more > 0 else ""
-    say(f"Moved {count_of(len(memories))} from {memories[0].space} to {to}{versions}; `nacre undo` takes it back.")
+    if target not in before:
+        say(f"Created the space {target!r}.")
+    say(f"Moved {count_of(len(memories))} from {memories[0].space} to {target}{versions}; `nacre undo` takes it back.")
 
 
 class TypeCount(NamedTuple):
@@ -322,12 +323,7 @@ class TypeCount(NamedTuple):
 def types_command(cli: CliContext, add: str | None, form: Form) -> None:
     """List the types that a memory can have, and how many memories here have each; or add one."""
     if add is not None:
-        with cli.open_or_make() as store:
-            before = store.types()
-            store.register_type(add)
-            (name,) = [each for each in store.types() if each not in before] or [""]
-        done = f"Memories can have the type {name!r} now; `nacre undo` takes it back." if name else "It is one already."
-        say(done)
+        add_type(cli, add)
         return
     with cli.open_with_personal() as store:
         counts, types = store.tally("type"), store.types()
@@ -336,6 +332,16 @@ def types_command(cli: CliContext, add: str | None, form: Form) -> None:
         count_column("memories", lambda each: each.memories),
     ]
     print_items([TypeCount(each, counts.get(each, 0)) for each in types], columns, TypeCount._asdict, form)
+
+
+def add_type(cli: CliContext, name: str) -> None:
+    with cli.open_or_make() as store:
+        before = store.types()
+        store.register_type(name)
+        added = [each for each in store.types() if each not in before]
+    say(*(f"Memories can have the type {each!r} now; `nacre undo` takes it back." for each in added))
+    if not added:
+        say(f"{name!r} is a type already.")
 
 
 class ChangeCommand(ValueCommand):
@@ -453,6 +459,9 @@ def trashed_memories(store: MemoryStore) -> list[Memory]:
     return sorted((memory for memory in memories if not is_redacted(memory)), key=lambda memory: -memory.updated_at)
 
 
+WIDENING = {"include_superseded", "include_archived"}  # filters that choose nothing by themselves
+
+
 @command("forget [ID]...", selection_options, dry_run_option, yes_option, why_option)
 def forget_command(
     cli: CliContext, ids: tuple[str, ...], dry_run: bool, yes: bool, why: str, **scope: Unpack[Scope]
@@ -469,7 +478,7 @@ def forget_command(
     filters = {name: value for name, value in scope.items() if value}
     if ids and filters:
         raise click.UsageError("Name memories by their IDs, or choose them by filters; not both.")
-    if not ids and not filters.keys() - {"include_superseded", "include_archived"}:
+    if not ids and not filters.keys() - WIDENING:
         raise click.UsageError("Say which: name IDs, or filters of a list, such as --session NAME.")
     with cli.open_with_personal() as store:
         if ids:
@@ -478,7 +487,8 @@ def forget_command(
             memories = list(store.iterate(**scope))
             say(*matches_beside(store, scope))
         if not memories:
-            say("In the trash already." if ids else "Nothing matches, and nothing was forgotten.")
+            unknown_tag = tag_suggestion(store, scope.get("all_tags"))
+            say("In the trash already." if ids else f"Nothing matches, and nothing was forgotten.{unknown_tag}")
             return
         if dry_run:
             list_memories(memories)

@@ -273,8 +273,8 @@ LONGEST_VALUE = 200  # of what a value was and became; `-f json` has all of it
 def history_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOptions]) -> None:
     """Show each text that a memory had, also by replacement, and when and why it changed.
 
-    It held from a time that somebody gave; where nobody did, by the time at which it was said or happened, and perhaps
-    before.
+    "from" is since when somebody said that a text holds. Where nobody did, "by" is when it was said or happened: it may
+    have held before.
     """
     with cli.open_with_personal() as store:
         history = store.history(resolve_id(store, id), **times)

@@ -64,8 +64,8 @@ def maintenance_command() -> None:
 @option("--dry-run", "Say what would be done, and do nothing.")
 @option("-v --verbose", "Also list the jobs that found nothing to do.")
 def tick(cli: CliContext, jobs: tuple[str, ...], dry_run: bool, verbose: bool, form: Form) -> None:
-    """Do what is due, once, and list what was done; jobs that are named by --job, and JSON, are listed in any case.
-    Looks after every space of the store, unless --space names one."""
+    """Do what is due, once, and list the jobs that did something; with --job, or as JSON or YAML, all of them. Looks
+    after every space of the store, unless --space names one."""
     if remote.is_remote(cli):  # a server does not say how much a job has done
         print_results(remote.maintain(cli, jobs, cli.now(), dry_run=dry_run), form, everything=True)
         return

@@ -207,7 +207,7 @@ class ListCommand(click.Command):
 @limit_option(20)
 @option("--cursor CURSOR", "Continue after an earlier list, which names it; the same filters.")
 @filter_options
-@option("--sort", "What comes first; created is the newest, oldest the other way round.", choices=ORDERS,
+@option("--sort", "What comes first; of created, the newest.", choices=ORDERS,
         default="created")  # fmt: skip
 @option("--trashed", "What is in the trash.")
 @option("--archived", "What is in the archive.")

@@ -188,6 +188,8 @@ def checked_format(file: str, format: str | None, form: Form, *, notes_alone: bo
         raise click.UsageError("The export itself goes to stdout; name a FILE, or leave out -f.")
     if file == STREAM and format == MARKDOWN:
         raise click.UsageError("Markdown is a folder of notes; name a folder.")
+    if file.endswith(".zip") and format is None and not Path(file).is_dir():
+        raise click.UsageError("A .zip is for all spaces; add --all-spaces, or name it FILE.nacre.")
     if file != STREAM and file.endswith("/") and format is None:
         format = MARKDOWN
     if file != STREAM:
@@ -325,7 +327,8 @@ def import_command(
 ) -> None:  # fmt: skip
     """Import memories from a file, or from another program.
 
-    The path may be a folder, or `-` for stdin. All comes into the space as one operation, or nothing is changed.
+    The path may be a folder, or `-` for stdin. All comes into the space as one operation, or nothing is changed; an
+    export of all spaces comes into each of them, as an operation of its own.
 
     What it is, is recognised: an archive, exported notes with what was edited in them, JSON lines, CSV, Markdown,
     conversations (Claude Code, Codex, Gemini CLI, ChatGPT, Claude), or the memory of another program (mem0,

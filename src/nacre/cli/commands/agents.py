@@ -9,7 +9,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import partial, reduce
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -428,7 +428,7 @@ def write_settings(
 
 
 def print_settings(installer: Installer, *, hooks: bool, allow: bool, write_guidance: bool) -> None:
-    """Each file once, with all that would be written into it."""
+    """Each file once, with all that would be written into it if it were not there."""
     for file, edit in edits_of(installer, hooks=hooks, allow=allow, write_guidance=write_guidance).items():
         say(f"For {file}:")
         put(edit("").rstrip("\n"))
@@ -437,7 +437,7 @@ def print_settings(installer: Installer, *, hooks: bool, allow: bool, write_guid
 def edits_of(
     installer: Installer, *, hooks: bool, allow: bool, write_guidance: bool
 ) -> dict[Path, Callable[[str], str]]:
-    """Each file once, with what makes the new text of it from the present one."""
+    """Each file once, with the function that makes its new text from the present one."""
     steps: list[tuple[Path, Callable[[str], str]]] = [(installer.path, installer.with_server)]
     if hooks:
         hooked = require_hooks(installer)
@@ -448,18 +448,20 @@ def edits_of(
     if write_guidance:
         steps.append((require_guidance(installer), installer.with_guidance))
 
-    def all_of(file: Path) -> Callable[[str], str]:
-        return lambda text: reduce(lambda edited, edit: edit(edited), (edit for of, edit in steps if of == file), text)
+    def edited(text: str, file: Path) -> str:
+        for changed, edit in steps:
+            text = edit(text) if changed == file else text
+        return text
 
-    return {file: all_of(file) for file, _ in steps}
+    return {file: partial(edited, file=file) for file, _ in steps}
 
 
 SURROUNDING = 2  # lines of a file that are shown before and after what changes in it
-BEARER = re.compile(r"(?<=Bearer )[^\s\"']+")
+BEARER_TOKEN = re.compile(r"(?<=Bearer )[^\s\"']+")
 
 
 def print_changes(edits: Mapping[Path, Callable[[str], str]], installer: Installer, *, force: bool) -> None:
-    """As a diff, without tokens and the password of a database."""
+    """What each edit would change in its file, as a diff without tokens and the password of a database."""
     from difflib import unified_diff
 
     from nacre.clients.files import REPLACE, bytes_of, edited_bytes, real_path
@@ -467,7 +469,7 @@ def print_changes(edits: Mapping[Path, Callable[[str], str]], installer: Install
 
     def printed(text: str) -> str:
         public = without_password(installer.store, "PASSWORD")
-        return BEARER.sub("TOKEN", text.replace(installer.store, public) if public != installer.store else text)
+        return BEARER_TOKEN.sub("TOKEN", text.replace(installer.store, public) if public != installer.store else text)
 
     changed = 0
     for file, edit in edits.items():
@@ -485,6 +487,7 @@ def print_changes(edits: Mapping[Path, Callable[[str], str]], installer: Install
 
 
 def colored(line: str) -> str:
+    """A line of a diff."""
     color = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
     return click.style(printable(line), fg=color) if color else printable(line)
 

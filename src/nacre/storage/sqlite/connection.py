@@ -170,9 +170,8 @@ BUSY_SECONDS = 10.0
 # SQLite's own waiting pauses up to 100 ms between two tries: beside an import, which lets others in for a few
 # milliseconds at a time, a writer could miss every gap.
 PAUSE_SECONDS = 0.002
-LONGEST_PAUSE_SECONDS = (
-    0.02  # of who needs the file alone; of different lengths, so that two do not meet again and again
-)
+# Who needs the file alone pauses at random up to this, so that two do not meet again and again.
+LONGEST_PAUSE_SECONDS = 0.02
 PASSING_SECONDS = 0.5  # that a purge waits for readers to leave the write-ahead log
 CACHE_KIB = 8192
 LOG_BYTES = 16 << 20  # of the write-ahead log; a bulk load leaves more, which is given back when it ends

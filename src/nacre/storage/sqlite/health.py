@@ -17,7 +17,7 @@ from nacre.storage import tables
 from nacre.storage.health_notes import OUT_OF_RANGE, WEIGHT_OUT_OF_RANGE, altered_notes, range_notes
 from nacre.storage.sqlite import damage, schema
 from nacre.storage.sqlite.connection import LEFT_IN_LOG, LEFT_IN_LOG_NOTE
-from nacre.storage.sqlite.rows import RECORDS, SELECTED, Row, from_row, only_row, plain_text
+from nacre.storage.sqlite.rows import Row, only_row, plain_text, present_versions
 
 REINDEX = "Run `nacre store reindex` to compute it again; no memory is lost."
 NAMED = 5  # spaces in a message
@@ -140,14 +140,9 @@ def counters_kept(connection: apsw.Connection) -> defaultdict[int, Counted]:
 
 def counters_of_memories(connection: apsw.Connection) -> defaultdict[int, Counted]:
     result: defaultdict[int, Counted] = defaultdict(Counted)
-    present: Iterable[tuple[Any, ...]] = connection.execute(
-        f"SELECT version.space, version.stems, version.length, content.words, {SELECTED} FROM {RECORDS}"
-        " WHERE version.seq_to IS NULL"
-    )
-    for space, stems, length, lines, *record in present:
-        distinct = tables.distinct_stems(*tables.unpacked_stems(lines, 3), *tables.unpacked_stems(stems, 2))
-        hashed = sum(hash((tables.TERM, "", stem)) for stem in distinct)
-        for (_, *key), n in tables.counts_of(space, from_row(record)).items():
+    for space, length, stems, memory in present_versions(connection):
+        hashed = sum(hash((tables.TERM, "", stem)) for stem in stems)
+        for (_, *key), n in tables.counts_of(space, memory).items():
             hashed += n * hash(tuple(key))
         counted = result[space]
         result[space] = Counted(counted.memories + 1, counted.stems + length, counted.counters + hashed)

@@ -369,14 +369,9 @@ def recount(connection: apsw.Connection) -> None:
     terms: dict[int, Counter[str]] = defaultdict(Counter)
     totals: Counter[int] = Counter()
     lengths: Counter[int] = Counter()
-    present: Iterable[tuple[Any, ...]] = connection.execute(  # one by one: they are the whole store
-        f"SELECT version.space, version.stems, version.length, content.words, {SELECTED} FROM {RECORDS}"
-        " WHERE version.seq_to IS NULL"
-    )
-    for space, stems, length, lines, *record in present:
-        counts.update(counts_of(space, from_row(record)))
-        distinct = tables.distinct_stems(*tables.unpacked_stems(lines, 3), *tables.unpacked_stems(stems, 2))
-        terms[space].update(distinct)
+    for space, length, stems, memory in rows.present_versions(connection):
+        counts.update(counts_of(space, memory))
+        terms[space].update(stems)
         totals[space] += 1
         lengths[space] += length
     write_counts(connection, counts, terms)

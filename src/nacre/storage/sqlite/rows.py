@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -35,11 +35,13 @@ from nacre.storage.tables import (
     WHOLE_NUMBERS,
     DamagedRecord,
     SQLValue,
+    distinct_stems,
     pack_lists,
     plain,
     put_lists,
     scalars_of,
     sql_values,
+    unpacked_stems,
 )
 
 Row: TypeAlias = Sequence[SQLValue]
@@ -119,6 +121,26 @@ def content_values(text: str, title: str, role: str) -> list[SQLValue]:
 def from_row(row: Row) -> Memory:
     """Raises `DamagedRecord`, and `zlib.error` for a compressed text, where it cannot be read."""
     return Memory.from_values(by_memory_field(values_of_row(row)))
+
+
+class PresentVersion(NamedTuple):
+    """A memory as it is now: the number of its space, how many stems it has in all, which ones, and itself."""
+
+    space: int
+    length: int
+    stems: frozenset[str]
+    memory: Memory
+
+
+def present_versions(connection: apsw.Connection) -> Iterator[PresentVersion]:
+    """One by one: they are the whole store. Raises as `from_row` does."""
+    selected: Iterable[tuple[Any, ...]] = connection.execute(
+        f"SELECT version.space, version.stems, version.length, content.words, {SELECTED} FROM {RECORDS}"
+        " WHERE version.seq_to IS NULL"
+    )
+    for space, stems, length, lines, *record in selected:
+        distinct = distinct_stems(*unpacked_stems(lines, 3), *unpacked_stems(stems, 2))
+        yield PresentVersion(space, length, distinct, from_row(record))
 
 
 def values_of_row(row: Row) -> list[object]:

@@ -39,9 +39,7 @@ ALIKE = 0.5  # of difflib: an edited text has more in common with the former one
 COMPARED = 300  # characters of each text
 NEAREST = 20  # former pieces with which a changed one is compared, so that a rewritten note is quick
 TRIES = 5  # when another process stores the same pieces at the same time
-
-
-RENAMED = 0.5  # of the pieces of both notes, from which on a new note is one that is gone, under another name
+RENAMED = 0.5  # the least share of equal pieces, in both notes, of a new note that is a former one under another name
 
 
 @dataclass(slots=True)
@@ -160,13 +158,13 @@ class Ingest:
         left = {memory.id for memory in self.store.get_many([draft.id for draft in drafts])}
         left -= {memory.id for memory in known}
         naming = Naming.of(drafts, known) if self.former else Naming()
-        plan = compare([naming.before(draft) for draft in drafts if draft.id not in left], known, self.failed)
+        plan = compare([naming.as_former(draft) for draft in drafts if draft.id not in left], known, self.failed)
         edits = plan.edits(naming if self.former else None)
         self.tally.new, self.tally.gone = len(plan.new), len(plan.gone)
         self.tally.changed = len(edits) - len(plan.gone)
         self.tally.unchanged = len(drafts) - self.tally.new - self.tally.changed
         if not self.dry_run and (plan.new or edits):
-            self.store.write("ingest", new=[naming.now(piece) for piece in plan.new], edits=edits, why=self.why())
+            self.store.write("ingest", new=[naming.as_new(piece) for piece in plan.new], edits=edits, why=self.why())
             self.tally.operations += 1
 
     def name_of_session(self) -> str:
@@ -241,16 +239,16 @@ class Naming:
         new, former = (next(iter(each), "").partition(BETWEEN)[0] for each in ((d.title for d in drafts), titles))
         return cls(new, former)
 
-    def before(self, draft: Memory) -> Memory:
+    def as_former(self, draft: Memory) -> Memory:
         return retitled(draft, self.new, self.former)
 
-    def now(self, draft: Memory) -> Memory:
+    def as_new(self, draft: Memory) -> Memory:
         return retitled(draft, self.former, self.new)
 
     def move(self, draft: Memory, memory: Memory) -> Memory:
         """The memory as of a piece of the renamed note; `draft` is the piece under the former name."""
         after = follow(draft, memory)
-        own = self.now(draft)
+        own = self.as_new(draft)
         title = own.title if after.title == record_of(after).get("title") else after.title
         metadata = {**after.metadata, READ: dict(record_of(own))}
         return replace(after, title=title, session=own.session, source=own.source, metadata=metadata)

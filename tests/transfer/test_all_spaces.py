@@ -44,9 +44,12 @@ def test_another_zip_is_none_and_is_never_replaced(tmp_path: Path, exported: Pat
         export_all_spaces(store, other, overwrite=True)
 
 
-@pytest.mark.parametrize("fault", ["bomb", "twice", "no archive"])
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [("bomb", "unpacks to more"), ("twice", "two archives of one space"), ("no archive", "it is not an archive")],
+)
 def test_a_zip_that_no_export_wrote_is_refused(
-    tmp_path: Path, exported: Path, fault: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, exported: Path, fault: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nacre.transfer.all_spaces.most_bytes", lambda _size: MOST)
     with zipfile.ZipFile(exported) as packed:
@@ -59,5 +62,5 @@ def test_a_zip_that_no_export_wrote_is_refused(
             packed.writestr("two.nacre", content)
         if fault == "bomb":
             packed.writestr("big.nacre", bytes(MOST))
-    with pytest.raises(ArchiveRefused), unpacked_spaces(forged):
+    with pytest.raises(ArchiveRefused, match=said), unpacked_spaces(forged):
         pass

@@ -310,7 +310,7 @@ def test_how_to_print_is_said_as_everywhere_else(filled: CommandLine, tmp_path: 
     forced = filled.ok("ingest", str(tmp_path / "note.md"), "--dry-run", "--format", "markdown", "-f", "json")
     assert json.loads(forced)[0]["format"] == "markdown"
     twice = filled("export", file, "-f", "csv", "--to", "archive")
-    assert twice.exit_code == 2 and "csv and archive are of one kind; say it once." in twice.stderr
+    assert twice.exit_code == 2 and "csv and archive both say the format of the file; give one of them." in twice.stderr
     assert filled("export", file, "--to", "word").exit_code == 2
 
 

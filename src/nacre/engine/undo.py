@@ -104,7 +104,7 @@ def other_space(store: Reader, space: str, batches: Sequence[str]) -> str:
 def undo_move(engine: Engine, spaces: tuple[str, str], batches: Sequence[str], why: str) -> list[JournalEntry]:
     """Of memories that were moved between these spaces, or moved back by an undo: in one transaction of both."""
     if len(batches) > 1:
-        raise UndoRefused("A move to another space can only be undone alone; name that operation alone.")
+        raise UndoRefused("A move to another space can only be undone by itself; name that operation alone.")
     (batch,) = batches
 
     def plan(reader: Reader) -> list[AnyChange]:

@@ -70,8 +70,9 @@ PRINTED = ("text", *DATA)
 
 
 class Formats(click.Choice[str]):
-    """Also takes what the other one of two options is for: some expect of `-f` what `--to` says, and `--format`, the
-    old name of `--to` and `--from`, is everywhere else how to print."""
+    """Also takes what the other one of two options is for: some write `-f csv` and mean `--to csv`, and `--format`,
+    here the old name of `--to` and `--from`, is how to print in all other commands. `file_and_print_formats` tells them
+    apart."""
 
     def __init__(self, listed: Sequence[str], also: Sequence[str]) -> None:
         super().__init__(listed)
@@ -90,14 +91,16 @@ def format_options(name: str, help: str, files: Sequence[str], printed: Sequence
 
 
 def file_and_print_formats(format: str | None, form: Form, printed: Sequence[str]) -> tuple[str | None, Form]:
-    """Each where it belongs. Raises `click.UsageError` where one of them is said twice."""
-    wrong_form, wrong_format = form not in (None, *printed), format in set(printed) - set(FILE_FORMATS)
-    if wrong_form != wrong_format and None not in (form, format):
-        raise click.UsageError(f"{form} and {format} are of one kind; say it once.")
-    return (
-        (form if wrong_form else None if wrong_format else format),
-        (format if wrong_format else None if wrong_form else form),
-    )
+    """The format of the file, and how to print, whichever option each was given with. Raises `click.UsageError` where
+    both options say the same one of the two."""
+    form_is_of_file = form is not None and form not in printed
+    format_is_of_print = format in printed and format not in FILE_FORMATS
+    if form_is_of_file == format_is_of_print:
+        return (form, format) if form_is_of_file else (format, form)
+    if form is not None and format is not None:
+        what = "the format of the file" if form_is_of_file else "how to print"
+        raise click.UsageError(f"{form} and {format} both say {what}; give one of them.")
+    return (form, None) if form_is_of_file else (None, format)
 
 
 FILE_FORMATS = (*EXPORT_FORMATS, *INGEST_FORMATS)

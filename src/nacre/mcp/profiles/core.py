@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Literal
 
-from nacre.errors import InvalidInput
+from nacre.errors import InvalidInput, nearest_name
 from nacre.factory import is_server
 from nacre.mcp.records import (
     conflict_record,
@@ -143,9 +142,9 @@ def unknown_tag(session: ToolSession, tag: str) -> tuple[str, ...]:
     tags = session.store.tally("tags")
     if tag in tags:
         return ()
-    alike = get_close_matches(tag.casefold(), {each.casefold(): each for each in tags}, n=1)
-    meant = [each for each in tags if each.casefold() in alike]
-    return (f"No memory has the tag {tag!r}" + (f"; {meant[0]!r} is one." if meant else "."),)
+    folded = {each.casefold(): each for each in tags}
+    near = nearest_name(tag.casefold(), folded)
+    return (f"No memory has the tag {tag!r}" + (f"; {folded[near]!r} is one." if near else "."),)
 
 
 def nothing(nearest: Memory | None) -> str:

@@ -5,21 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from nacre.errors import (
+    EmbeddingError,
     EmbeddingMismatch,
 )
 from nacre.protocols import (
     HALF_BYTES,
+    UPKEEP,
     Backend,
+    Committed,
     Embedder,
     EmbedderBound,
     EmbedderIdentity,
     Expected,
+    TermSet,
     Vectors,
 )
 
 # Any text will do that no two models place alike; changed, it would make every store refuse its own model.
 PROBE = "The quick brown fox keeps 12 copper kettles in Lisbon."
 SAME_VECTORS = 0.95  # cosine of one text's vectors: the default model keeps 0.99 when its weights are rounded to 8 bits
+UNDER_WAY = "reindex"  # the maintenance term that exists while all memories get new vectors
+MODEL_CHANGED = (
+    "Nacre's model has changed with an update: memories are found by their words until they have new vectors "
+    "(`nacre store reindex` makes them now)."
+)
 
 
 class CheckedEmbedder:  # not a `background.WrappedEmbedder`: importing that costs a command on a server's store time
@@ -27,6 +36,9 @@ class CheckedEmbedder:  # not a `background.WrappedEmbedder`: importing that cos
 
     The first texts that it embeds are embedded together with a fixed one, whose vector is compared with that of the
     model that filled the store. Nothing is loaded, and no service is asked, only to compare.
+
+    A store that was filled by a former version of a shipped embedder is `outdated`: until `renew` has let all its
+    memories wait for new vectors, no text is embedded for it.
     """
 
     def __init__(self, wanted: Embedder, store: Backend, probe: bytes = b"") -> None:
@@ -58,11 +70,23 @@ class CheckedEmbedder:  # not a `background.WrappedEmbedder`: importing that cos
         """Whether memories waited for their vectors when the store was last asked."""
         return self._stored is not None and self._stored.waiting
 
+    @property
+    def outdated(self) -> bool:
+        """Whether a former version of this embedder had filled the store when that was last asked."""
+        if self._stored is None or self._stored.name in ("", self.identity):
+            return False
+        from nacre.models.shipped_embedder import is_replaced  # needed for few stores
+
+        return is_replaced(self._stored.name, self.identity)
+
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         return self.inner.count_tokens(texts)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Raises `EmbeddingMismatch`, besides what the embedder itself raises."""
+        """Raises `EmbeddingMismatch`, and `EmbeddingError` for an outdated store, besides what the embedder itself
+        raises."""
+        if self.outdated:
+            self._check_current()  # another thread or process may have renewed it
         if self.probe and len(texts) == 1:
             latest = self._latest
             if latest is None or latest[0] is not self.inner or latest[1] != texts[0]:
@@ -72,8 +96,13 @@ class CheckedEmbedder:  # not a `background.WrappedEmbedder`: importing that cos
             return self.inner.embed(texts)
         rows = self.inner.embed([*texts, PROBE])
         self._keep(rows[-1])
-        self.check()
+        self._check_current()
         return rows[:-1]
+
+    def _check_current(self) -> None:
+        self.check()
+        if self.outdated:
+            raise EmbeddingError(MODEL_CHANGED)
 
     def measure(self) -> None:
         """Embeds the fixed text whatever the store was filled with."""
@@ -84,7 +113,7 @@ class CheckedEmbedder:  # not a `background.WrappedEmbedder`: importing that cos
         return EmbedderIdentity(self.identity, len(self.probe) // HALF_BYTES, self.probe)
 
     def check(self) -> EmbedderIdentity:
-        """What the store is bound to. Raises `EmbeddingMismatch`."""
+        """What the store is bound to; it may be outdated. Raises `EmbeddingMismatch`."""
         stored = self.store.embedder()
         self.check_bound(stored)
         return stored
@@ -94,7 +123,24 @@ class CheckedEmbedder:  # not a `background.WrappedEmbedder`: importing that cos
         if stored.name and stored.name != self.identity:  # perhaps another process has filled an empty store meanwhile
             self.follow_store(lambda: stored.name)
         self._stored = stored
-        check_same(stored, self.current())
+        if not self.outdated:
+            check_same(stored, self.current())
+
+    def renew(self) -> bool:
+        """As `check`; lets all memories of an outdated store wait for new vectors. Whether this call did that: another
+        process may have been faster.
+
+        Written to the store itself, whatever the caller may change there: as with other waiting memories, whose vectors
+        belong to nobody.
+        """
+        stored = self.check()
+        if not self.outdated:
+            return False
+        anew = EmbedderBound(EmbedderIdentity(self.identity, self.dimensions, self.probe), anew=True)
+        under_way = TermSet(UPKEEP, UNDER_WAY, {"embedder": self.identity})
+        result = self.store.commit([anew, under_way], Expected(embedder=stored))
+        self.check()
+        return isinstance(result, Committed)
 
     def follow_store(self, stored: Callable[[], str]) -> None:
         from nacre.models.background import embedder_of_store

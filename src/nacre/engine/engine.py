@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias, TypeVar
 from uuid import uuid4
 
-from nacre.engine.checked_embedder import CheckedEmbedder
+from nacre.engine.checked_embedder import MODEL_CHANGED, CheckedEmbedder
 from nacre.errors import (
     Cancelled,
     InvalidInput,
@@ -34,6 +34,7 @@ from nacre.protocols import (
     Committed,
     Data,
     Derived,
+    EmbedderIdentity,
     Expected,
     JournalSink,
     Outdated,
@@ -223,18 +224,26 @@ class Engine:
 
     def derive(self, memories: Sequence[Memory]) -> tuple[list[Derived], tuple[str, ...]]:
         """Words and vectors of each; when the model cannot be reached, words alone and a sentence that says so."""
-        derived, reason = derive_or_defer(memories, self.embedder, self.store, self.embedder.check_bound)
+        renewals: list[bool] = []
+        derived, reason = derive_or_defer(
+            memories, self.embedder, self.store, lambda bound: renewals.append(self._check_bound(bound))
+        )
         if not reason:
-            return derived, ()
+            return derived, (MODEL_CHANGED,) if any(renewals) else ()
         log.warning("Stored without vectors for now: %s", reason)
         return derived, (f"Kept, and found by its words; its vector follows when the model is there. {reason}",)
+
+    def _check_bound(self, bound: EmbedderIdentity) -> bool:
+        """As `CheckedEmbedder.check_bound`; renews a store that is outdated, and says whether it did."""
+        self.embedder.check_bound(bound)
+        return self.embedder.outdated and self.embedder.renew()
 
     def prepare(self, pairs: Iterable[tuple[Memory | None, Memory]]) -> dict[str, Derived]:
         """What is derived from the memories (before, after) whose words or vectors change, by their ids."""
         stale = [after for before, after in pairs if before is None or not same_derived_input(before, after)]
         if not stale:
             return {}
-        derived, _ = derive_or_defer(stale, self.embedder, self.store, self.embedder.check_bound)
+        derived, _ = derive_or_defer(stale, self.embedder, self.store, self._check_bound)
         return {memory.id: each for memory, each in zip(stale, derived, strict=True)}
 
     def get_existing(self, reader: Reader, space: str, ids: Sequence[str]) -> list[Memory]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from nacre.engine.checked_embedder import UNDER_WAY
 from nacre.engine.engine import Engine
 from nacre.engine.operation_parts import PART
 from nacre.errors import (
@@ -24,7 +25,9 @@ from nacre.models.calibration import is_calibrated, measured_values, median_cosi
 from nacre.protocols import (
     UPKEEP,
     Change,
+    Committed,
     EmbedderBound,
+    Expected,
     IndexesRebuilt,
     Progress,
     Reader,
@@ -36,11 +39,12 @@ log = logging.getLogger("nacre")
 
 OnEmbedded: TypeAlias = Callable[[Memory], object]  # what is done with a memory that has got its vector later
 STEPS_WITHOUT_EFFECT = 20  # a step is lost when others edit its memories meanwhile; twenty in a row are an error
-UNDER_WAY = "reindex"  # the maintenance term that exists while a reindexing runs
 TEXTS_A_SPACE = 100  # texts by which an embedder's cosines are calibrated
 STEP = 32  # pending memories embedded after one call: about 50 ms, because the process may end soon
 QUIET_SECONDS = 1.0  # pause after a step in which no pending memory could be embedded
+STEPS_SECONDS = 0.3  # in which step follows step while all memories get new vectors, also when the store is closed
 CLOSING_SECONDS = 1.0  # how long closing waits for a step; longer only where another process locks the store
+RENEWING_SECONDS = 5.0  # how long it waits while an outdated store is renewed: 1.6 s with 100,000 memories
 
 
 def catch_up(
@@ -57,7 +61,9 @@ def catch_up(
     """
     waiting = engine.store.pending(limit)
     done = embed_waiting(engine, waiting)
-    if on_embedded is not None and done and not interrupted(engine):
+    if done and interrupted(engine):
+        end_reindexing(engine)
+    elif done and on_embedded is not None:
         for memory in waiting:
             if keep_going():
                 on_embedded(memory)
@@ -78,10 +84,14 @@ def embed_waiting(engine: Engine, waiting: Sequence[Memory]) -> int:
 
 
 def catch_up_all(engine: Engine, *, progress: Progress | None = None, on_embedded: OnEmbedded | None = None) -> int:
+    """Of a store that a former version of the embedder filled, all memories."""
+    if not fits(engine) and engine.embedder.outdated:
+        engine.embedder.renew()
     total, done, stuck = engine.store.health().pending, 0, 0
     while True:
         step = catch_up(engine, PART, on_embedded)
         if not step and not (waiting := engine.store.pending(PART)):
+            end_reindexing(engine)  # others may have embedded the last ones, or deleted them
             return done
         done += step
         stuck = 0 if step else stuck + 1
@@ -106,10 +116,17 @@ def reindex(engine: Engine, *, restart: bool = False, progress: Progress | None 
     if restart or interrupted(engine) != identity or not fits(engine) or not engine.store.pending(1):
         anew = EmbedderBound(engine.embedder.current(), anew=True)
         engine.store.commit([anew, TermSet(UPKEEP, UNDER_WAY, {"embedder": identity})])
-    done = catch_up_all(engine, progress=progress)
-    bound = replace(engine.store.embedder(), measured=measure_cosines(engine))
-    engine.store.commit([TermSet(UPKEEP, UNDER_WAY, None), EmbedderBound(bound)])
-    return done
+    return catch_up_all(engine, progress=progress)
+
+
+def end_reindexing(engine: Engine) -> None:
+    """Where nothing waits any more, also of what the caller cannot see, ends the reindexing that is under way."""
+    whole = replace(engine, store=engine.embedder.store)
+    while not (bound := whole.store.embedder()).waiting and interrupted(whole):
+        measured = EmbedderBound(replace(bound, measured=measure_cosines(whole)))
+        ended = whole.store.commit([TermSet(UPKEEP, UNDER_WAY, None), measured], Expected(embedder=bound))
+        if isinstance(ended, Committed):
+            return
 
 
 def measure_cosines(engine: Engine) -> dict[str, Json] | None:
@@ -129,12 +146,12 @@ def fits(engine: Engine) -> bool:
         engine.embedder.check()
     except EmbeddingMismatch:
         return False
-    return True
+    return not engine.embedder.outdated
 
 
 def interrupted(engine: Engine) -> str:
     """The identity of the embedder of a reindexing that did not end; empty when there is none."""
-    return str(engine.store.terms(UPKEEP).get(UNDER_WAY, {}).get("embedder", ""))
+    return str(engine.embedder.store.terms(UPKEEP).get(UNDER_WAY, {}).get("embedder", ""))
 
 
 class BackgroundCatchUp:
@@ -150,13 +167,16 @@ class BackgroundCatchUp:
         self._thread: threading.Thread | None = None
         self._again = False
         self._closed = False
+        self._renewing = False
         self._quiet_until = -math.inf
 
     def start(self) -> None:
         """Begins a step and returns at once, unless nothing waited when the store was last asked, or the model is not
-        loaded; beside a step that is under way, lets another one follow."""
+        loaded; beside a step that is under way, lets another one follow. Renews an outdated store, whether or not the
+        model is loaded."""
         embedder = self._engine.embedder
-        if self._closed or not embedder.waiting or not embedder.ready or time.monotonic() < self._quiet_until:
+        due = embedder.outdated or (embedder.waiting and embedder.ready)
+        if self._closed or not due or time.monotonic() < self._quiet_until:
             return
         with self._lock:
             self._again = self._thread is not None and self._thread.is_alive()
@@ -169,24 +189,46 @@ class BackgroundCatchUp:
         with self._lock:
             self._closed, thread = True, self._thread
         if thread is not None:
-            thread.join(CLOSING_SECONDS)
+            thread.join(RENEWING_SECONDS if self._renewing else CLOSING_SECONDS)
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
                 return  # the step closes it
         self._engine.store.close()
 
     def _step(self) -> None:
-        again = True
+        again, renewed, until = True, False, time.monotonic() + STEPS_SECONDS
         while again:
+            done = False
             try:
-                if not catch_up(self._engine, STEP, self.on_embedded, keep_going=lambda: not self._closed):
-                    self._quiet_until = time.monotonic() + QUIET_SECONDS
+                renewed |= self._renew()
+                done = self._embed()
             except NacreError as error:
                 log.debug("Waiting memories were not embedded: %s", error)
             with self._lock:
-                closed, again = self._closed, self._again and not self._closed
+                closed, in_time = self._closed, time.monotonic() < until
+                again = (done and (in_time or (renewed and not closed))) or (self._again and not closed)
                 self._again = False
                 if not again:
                     self._thread = None
         if closed:
             self._engine.store.close()
+
+    def _renew(self) -> bool:
+        """Whether this process let all memories wait for new vectors: then it is the one to embed all of them, so that
+        not every process does the same work at once."""
+        if not self._engine.embedder.outdated:
+            return False
+        self._renewing = True
+        try:
+            return self._engine.embedder.renew()
+        finally:
+            self._renewing = False
+
+    def _embed(self) -> bool:
+        """Whether another step should follow at once."""
+        if not self._engine.embedder.ready:  # it came to renew the store, and the process may end soon
+            return False
+        done = catch_up(self._engine, STEP, self.on_embedded, keep_going=lambda: not self._closed)
+        if not done:
+            self._quiet_until = time.monotonic() + QUIET_SECONDS
+        return bool(done and interrupted(self._engine))

@@ -665,7 +665,7 @@ def source_info(vocabulary: Vocabulary, name: str, count: int) -> SourceInfo:
 
 def embed_again(engine: Engine, memory: Memory) -> None:
     """Not a journaled operation, since no record changes. Ignores cached vectors."""
-    engine.embedder.check()
+    engine.embedder.renew()
     chunks, pieces = chunk_memory(memory, engine.embedder)
     derived = Derived(indexed_words(memory), chunks, engine.embedder.embed(pieces))
 

@@ -40,6 +40,7 @@ from nacre.memory_store import MemoryStore
 from nacre.model.memory import SALVAGED, short_id
 from nacre.models.background import embedder_of_store
 from nacre.models.calibration import calibration_of
+from nacre.models.shipped_embedder import is_replaced
 from nacre.protocols import Backend, Embedder, Health, Progress
 from nacre.settings import Settings
 from nacre.storage.health_notes import ALTERED
@@ -155,6 +156,11 @@ def judged_contents(health: Health, *, database: bool = False) -> Iterator[Findi
 
 def judged_vectors(health: Health, identity: str, mismatch: str = "", *, calibrated: bool) -> Iterator[Finding]:
     """`identity` is that of the embedder in use, empty where there is none; `mismatch` says what else differs."""
+    if is_replaced(health.embedder, identity):
+        message = f"Nacre's model has changed with an update, and the vectors are still of {health.embedder}."
+        advice = "They are made anew by and by; `nacre doctor --fix`, or `nacre store reindex`, makes all of them now."
+        yield Finding("embedder", "warning", f"{message} {advice}", fixed_by="catch_up")
+        return  # whether some memories have none of these makes no difference
     if health.embedder and identity and health.embedder != identity:
         message = f"The store was indexed with {health.embedder}, but {identity} is configured."
         advice = "Configure the first one again, or run `nacre store reindex`."

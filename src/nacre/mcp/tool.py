@@ -158,8 +158,8 @@ TOOLS_FOR: Mapping[str, tuple[str, str]] = {
     "restore": ("`{}` can bring it back", "restore history"),
 }
 ASK_THE_USER = "tell the user, because no tool can do this"
-# As in "undo the later operations first, or with this one (`--cascade`)".
-REMARK = re.compile(r",? or [^,;.(]*\(`(?:--|nacre )[^`]*`\)")
+# As in "undo the later operations first, or with this one (`--cascade`)"; new vectors come without being asked for.
+REMARK = re.compile(r",? or [^,;.(]*\(`(?:--|nacre )[^`]*`\)| \(`nacre store reindex`[^)]*\)")
 CLAUSE = re.compile(r"(?<=[.;]) ")
 # As in "`nacre list` shows the ids" and "`--space` chooses another space".
 SHELL = re.compile(r"`(?:nacre|pip)\b(?: (\w+))?|(?<![\w-])--\w")

@@ -192,13 +192,28 @@ def _rows(encoded: Sequence[Sequence[int]], width: int, run: Callable[[NDArray[n
 
 
 class Kind(NamedTuple):
+    """`replaces` are the identities that it had before it was trained anew; their vectors cannot be compared with its
+    own."""
+
     identity: str
     dimensions: int
     open: Callable[[Path], Part]
+    replaces: tuple[str, ...]
+
+    def is_of(self, identity: str) -> bool:
+        """Whether it is this one, or one that this one replaces."""
+        return identity == self.identity or identity in self.replaces
 
 
-ENGLISH = Kind("nacre-english-2", ENGLISH_WIDTH, EnglishPart)
-MULTILINGUAL = Kind("nacre-multilingual-2", ENGLISH_WIDTH + PROJECTED_WIDTH, BothParts)
+ENGLISH = Kind("nacre-english-2", ENGLISH_WIDTH, EnglishPart, replaces=("nacre-english-1",))
+MULTILINGUAL = Kind(
+    "nacre-multilingual-2", ENGLISH_WIDTH + PROJECTED_WIDTH, BothParts, replaces=("nacre-multilingual-1",)
+)
+
+
+def is_replaced(former: str, present: str) -> bool:
+    """Whether the second identity is that of a shipped embedder which replaces the one with the first."""
+    return any(kind.identity == present and former in kind.replaces for kind in (ENGLISH, MULTILINGUAL))
 
 
 _opening = ThreadLock()
@@ -226,8 +241,8 @@ class ShippedEmbedder:
         self._loaded: Part | None = None
 
     def following(self, stored: str) -> ShippedEmbedder:
-        """The one with this identity, if it is a shipped one; else this one."""
-        other = next((kind for kind in (ENGLISH, MULTILINGUAL) if kind.identity == stored), self._kind)
+        """The one with this identity, or the one that replaces it, if it is a shipped one; else this one."""
+        other = next((kind for kind in (ENGLISH, MULTILINGUAL) if kind.is_of(stored)), self._kind)
         return self if other is self._kind else ShippedEmbedder(other, self._folder)
 
     @property

@@ -11,7 +11,7 @@ from nacre.protocols import Backend, Chunk, Derived, Embedder, EmbedderIdentity,
 from nacre.text.tokens import joined_stems, sentence_spans, word_spans
 
 Span = tuple[int, int]
-Check = Callable[[EmbedderIdentity], None]  # raises where the store is bound to another vector space
+Check = Callable[[EmbedderIdentity], object]  # raises where the store is bound to another vector space
 
 
 def chunk(text: str, embedder: Embedder, *, reserved: int = 0) -> list[Span]:

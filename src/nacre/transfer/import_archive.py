@@ -96,7 +96,10 @@ def import_rows(
 ) -> ImportSummary:  # fmt: skip
     """Imports an opened source, after `check_allowed`. Of what cannot be imported, `named_faults` are listed."""
     engine = store.acting_as(ACTOR)
-    engine.embedder.check()
+    if dry_run:
+        engine.embedder.check()
+    else:
+        engine.embedder.renew()
     guard = make_guard(store.settings)
     verified = survey(store, source, guard, on_conflict, progress)
     importing = Import(store, engine, guard, verified, on_conflict, regenerate_vectors, named_faults)

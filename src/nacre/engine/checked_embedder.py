@@ -25,6 +25,7 @@ from nacre.protocols import (
 PROBE = "The quick brown fox keeps 12 copper kettles in Lisbon."
 SAME_VECTORS = 0.95  # cosine of one text's vectors: the default model keeps 0.99 when its weights are rounded to 8 bits
 UNDER_WAY = "reindex"  # the maintenance term that exists while all memories get new vectors
+RENEWAL = "renewal"  # in its data: nobody asked for it, and whoever has the store open does it
 MODEL_CHANGED = (
     "Nacre's model has changed with an update: memories are found by their words until they have new vectors "
     "(`nacre store reindex` makes them now)."
@@ -137,7 +138,7 @@ class CheckedEmbedder:  # not a `background.WrappedEmbedder`: importing that cos
         if not self.outdated:
             return False
         anew = EmbedderBound(EmbedderIdentity(self.identity, self.dimensions, self.probe), anew=True)
-        under_way = TermSet(UPKEEP, UNDER_WAY, {"embedder": self.identity})
+        under_way = TermSet(UPKEEP, UNDER_WAY, {"embedder": self.identity, RENEWAL: True})
         result = self.store.commit([anew, under_way], Expected(embedder=stored))
         self.check()
         return isinstance(result, Committed)

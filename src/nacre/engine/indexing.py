@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from nacre.engine.checked_embedder import UNDER_WAY
+from nacre.engine.checked_embedder import RENEWAL, UNDER_WAY
 from nacre.engine.engine import Engine
 from nacre.engine.operation_parts import PART
 from nacre.errors import (
@@ -26,6 +26,7 @@ from nacre.protocols import (
     UPKEEP,
     Change,
     Committed,
+    Data,
     EmbedderBound,
     Expected,
     IndexesRebuilt,
@@ -42,7 +43,7 @@ STEPS_WITHOUT_EFFECT = 20  # a step is lost when others edit its memories meanwh
 TEXTS_A_SPACE = 100  # texts by which an embedder's cosines are calibrated
 STEP = 32  # pending memories embedded after one call: about 50 ms, because the process may end soon
 QUIET_SECONDS = 1.0  # pause after a step in which no pending memory could be embedded
-STEPS_SECONDS = 0.3  # in which step follows step while all memories get new vectors, also when the store is closed
+STEPS_SECONDS = 0.3  # in which step follows step after a renewal, also when the store is closed: 200 memories or more
 CLOSING_SECONDS = 1.0  # how long closing waits for a step; longer only where another process locks the store
 RENEWING_SECONDS = 5.0  # how long it waits while an outdated store is renewed: 1.6 s with 100,000 memories
 
@@ -151,7 +152,11 @@ def fits(engine: Engine) -> bool:
 
 def interrupted(engine: Engine) -> str:
     """The identity of the embedder of a reindexing that did not end; empty when there is none."""
-    return str(engine.embedder.store.terms(UPKEEP).get(UNDER_WAY, {}).get("embedder", ""))
+    return str(term_under_way(engine).get("embedder", ""))
+
+
+def term_under_way(engine: Engine) -> Data:
+    return engine.embedder.store.terms(UPKEEP).get(UNDER_WAY, {})
 
 
 class BackgroundCatchUp:
@@ -231,4 +236,4 @@ class BackgroundCatchUp:
         done = catch_up(self._engine, STEP, self.on_embedded, keep_going=lambda: not self._closed)
         if not done:
             self._quiet_until = time.monotonic() + QUIET_SECONDS
-        return bool(done and interrupted(self._engine))
+        return bool(done and RENEWAL in term_under_way(self._engine))

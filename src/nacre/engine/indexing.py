@@ -85,7 +85,7 @@ def embed_waiting(engine: Engine, waiting: Sequence[Memory]) -> int:
 
 
 def catch_up_all(engine: Engine, *, progress: Progress | None = None, on_embedded: OnEmbedded | None = None) -> int:
-    """Of a store that a former version of the embedder filled, all memories."""
+    """Of an outdated store, all memories."""
     if not fits(engine) and engine.embedder.outdated:
         engine.embedder.renew()
     total, done, stuck = engine.store.health().pending, 0, 0
@@ -153,6 +153,11 @@ def fits(engine: Engine) -> bool:
 def interrupted(engine: Engine) -> str:
     """The identity of the embedder of a reindexing that did not end; empty when there is none."""
     return str(term_under_way(engine).get("embedder", ""))
+
+
+def is_to_be_renewed(engine: Engine) -> bool:
+    """Whether the store is outdated, or was, and some memories still wait for their new vectors."""
+    return (not fits(engine) and engine.embedder.outdated) or RENEWAL in term_under_way(engine)
 
 
 def term_under_way(engine: Engine) -> Data:

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nacre.errors import NacreError
+from nacre.errors import EmbeddingError, NacreError
 from nacre.factory import is_database, is_server, is_typed, key_named, store_file, typed_key_setting
 from nacre.files import atomic_write, file_lock, private_folder
 from nacre.lifecycle.jobs import ACTOR, backups_of, interval
@@ -178,6 +178,7 @@ def start(settings: Settings) -> int:
         "key": settings.key,
         "backup_folder": settings.backup_folder,
         "backup_every": settings.backup_every,
+        "embedder": settings.embedder,
     }
     typed = key_named(settings.key) if is_typed(settings.key) else None
     if typed is not None:
@@ -205,13 +206,18 @@ def main() -> None:
 
 
 def copy_store(settings: Settings, now: float) -> None:
-    """Unless another process has just done it."""
+    """Unless another process has just done it. Who uses commands alone has no other process that lives long enough to
+    give a large store new vectors after an update of the model: that is done here, after the copy."""
+    from nacre.engine.indexing import is_to_be_renewed
     from nacre.memory_store import MemoryStore
 
     every = every_seconds(settings)
     with MemoryStore(settings=settings, actor=ACTOR) as store:
         if every is not None and is_due(settings, store.backend, every, now):
             make_copy(store, settings, now)
+        if is_to_be_renewed(store.acting_as(ACTOR)):
+            with suppress(EmbeddingError):  # the doctor says what is wrong with the model
+                store.catch_up()
 
 
 def state(settings: Settings) -> tuple[bool, str]:

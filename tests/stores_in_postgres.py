@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from importlib import import_module
 from itertools import count
 from pathlib import Path
 from threading import RLock
@@ -96,6 +97,8 @@ class Databases:
 
 def redirected(monkeypatch: pytest.MonkeyPatch) -> Databases:
     databases = Databases()
+    for module in OPENERS:
+        import_module(module)  # before any is changed: one that is imported later would keep the changed function
     for module in OPENERS:
         monkeypatch.setattr(f"{module}.open_backend", databases.open)
     return databases

@@ -14,7 +14,7 @@ from nacre.access.unlimited import Unlimited
 from nacre.engine import Engine, history, links, merge, removal, review, spaces, supersede, undo, write_request
 from nacre.engine.engine import RELATION, Edit
 from nacre.engine.history import Bucket
-from nacre.engine.indexing import catch_up_all, reindex
+from nacre.engine.indexing import catch_up_all, embedder_for_questions, reindex
 from nacre.engine.operation_parts import PART, OperationParts
 from nacre.engine.remember import (
     ConflictHandling,
@@ -593,7 +593,7 @@ class MemoryStore(Closing):
             wanted,
             space=self.space,
             reader=reader,
-            embedder=self._engine.embedder,
+            embedder=embedder_for_questions(self._engine, stored),
             measured=stored.measured,
             reranker=self._parts.reranker if rerank else None,
             answer_model=self._parts.answer_model if rerank else None,

@@ -57,11 +57,11 @@ def settle() -> None:
     wait_for(lambda: not [each for each in threading.enumerate() if each.name == THREAD], "the end of all steps")
 
 
-def is_renewed(store: MemoryStore) -> bool:
+def is_renewed(store: MemoryStore, identity: str = MULTILINGUAL.identity) -> bool:
     settle()
     health = store.unrestricted_backend.health(thorough=True)
     assert health.problems == ()
-    return (health.embedder, health.pending, under_way(store)) == (MULTILINGUAL.identity, 0, False)
+    return (health.embedder, health.pending, under_way(store)) == (identity, 0, False)
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_a_write_renews_the_store_and_what_it_writes_has_its_vector(
         health = store.health()
         assert (health.embedder, under_way(store)) == (MULTILINGUAL.identity, True)
         assert health.memories - health.pending >= 1 and health.pending in (2, 3)
-        assert store.recall(TEXTS[0]).notes == ()
+        assert store.recall(TEXTS[0]).notes == (f"Answered from words alone: {MODEL_CHANGED}",)
         assert store.catch_up() == health.pending
         assert is_renewed(store)
 
@@ -156,10 +156,19 @@ def test_the_process_that_renewed_the_store_goes_on_to_the_end(place: Path, monk
         assert is_renewed(store)
 
 
+def test_what_a_write_renewed_goes_on_to_the_end_as_well(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexing, "STEP", 1)
+    monkeypatch.setattr(indexing, "STEPS_SECONDS", 0.0)
+    with MemoryStore(place, embedder=model()) as store:
+        store.remember("The teapot is red")
+        assert is_renewed(store)
+
+
 def test_another_process_goes_on_for_a_moment_after_each_call(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexing, "STEP", 1)
     with MemoryStore(place, embedder=model()) as store:
         store._engine.embedder.renew()
+    with MemoryStore(place, embedder=model()) as store:
         monkeypatch.setattr(indexing, "STEPS_SECONDS", 0.0)
         store.recall("kettle")
         settle()

@@ -27,7 +27,7 @@ SAME_VECTORS = 0.95  # cosine of one text's vectors: the default model keeps 0.9
 UNDER_WAY = "reindex"  # the maintenance term that exists while all memories get new vectors
 RENEWAL = "renewal"  # in its data: nobody asked for it, and whoever has the store open does it
 MODEL_CHANGED = (
-    "Nacre's model has changed with an update: memories are found by their words until they have new vectors "
+    "Nacre's model has changed with an update. Memories are found by their words until all have new vectors "
     "(`nacre store reindex` makes them now)."
 )
 
@@ -47,6 +47,7 @@ class CheckedEmbedder:  # not a `background.WrappedEmbedder`: importing that cos
         self.inner = wanted  # or, where it follows the store, the one that filled that
         self.store = store
         self.probe = probe
+        self.renewed_here = False  # by this process, which goes on until all memories have their new vectors
         self._stored: EmbedderIdentity | None = None  # as it was read last
         self._latest: tuple[Embedder, str, Vectors] | None = None  # a single text: a question to several spaces
 
@@ -141,7 +142,9 @@ class CheckedEmbedder:  # not a `background.WrappedEmbedder`: importing that cos
         under_way = TermSet(UPKEEP, UNDER_WAY, {"embedder": self.identity, RENEWAL: True})
         result = self.store.commit([anew, under_way], Expected(embedder=stored))
         self.check()
-        return isinstance(result, Committed)
+        done = isinstance(result, Committed)
+        self.renewed_here |= done
+        return done
 
     def follow_store(self, stored: Callable[[], str]) -> None:
         from nacre.models.background import embedder_of_store

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from nacre.engine.checked_embedder import RENEWAL, UNDER_WAY
+from nacre.engine.checked_embedder import MODEL_CHANGED, RENEWAL, UNDER_WAY
 from nacre.engine.engine import Engine
 from nacre.engine.operation_parts import PART
 from nacre.errors import (
@@ -27,7 +27,9 @@ from nacre.protocols import (
     Change,
     Committed,
     Data,
+    Embedder,
     EmbedderBound,
+    EmbedderIdentity,
     Expected,
     IndexesRebuilt,
     Progress,
@@ -160,6 +162,15 @@ def is_to_be_renewed(engine: Engine) -> bool:
     return (not fits(engine) and engine.embedder.outdated) or RENEWAL in term_under_way(engine)
 
 
+def embedder_for_questions(engine: Engine, stored: EmbedderIdentity) -> Embedder:
+    """`stored` is what the store is bound to: until a renewal has ended, words answer alone."""
+    if not stored.waiting or RENEWAL not in term_under_way(engine):
+        return engine.embedder
+    from nacre.models.background import WithoutAnswers
+
+    return WithoutAnswers(engine.embedder, MODEL_CHANGED)
+
+
 def term_under_way(engine: Engine) -> Data:
     return engine.embedder.store.terms(UPKEEP).get(UNDER_WAY, {})
 
@@ -206,36 +217,34 @@ class BackgroundCatchUp:
         self._engine.store.close()
 
     def _step(self) -> None:
-        again, renewed, until = True, False, time.monotonic() + STEPS_SECONDS
+        again, until = True, time.monotonic() + STEPS_SECONDS
         while again:
-            done = False
+            goes_on = False
             try:
-                renewed |= self._renew()
-                done = self._embed()
+                self._renew()
+                goes_on = self._embed()
             except NacreError as error:
                 log.debug("Waiting memories were not embedded: %s", error)
             with self._lock:
-                closed, in_time = self._closed, time.monotonic() < until
-                again = (done and (in_time or (renewed and not closed))) or (self._again and not closed)
+                closed, to_the_end = self._closed, self._engine.embedder.renewed_here and not self._closed
+                again = (goes_on and (to_the_end or time.monotonic() < until)) or (self._again and not closed)
                 self._again = False
                 if not again:
                     self._thread = None
         if closed:
             self._engine.store.close()
 
-    def _renew(self) -> bool:
-        """Whether this process let all memories wait for new vectors: then it is the one to embed all of them, so that
-        not every process does the same work at once."""
-        if not self._engine.embedder.outdated:
-            return False
-        self._renewing = True
-        try:
-            return self._engine.embedder.renew()
-        finally:
-            self._renewing = False
+    def _renew(self) -> None:
+        if self._engine.embedder.outdated:
+            self._renewing = True
+            try:
+                self._engine.embedder.renew()
+            finally:
+                self._renewing = False
 
     def _embed(self) -> bool:
-        """Whether another step should follow at once."""
+        """Whether another step should follow at once: after a renewal, in the process that began it until the end, so
+        that not every process does the same work, and in others for a moment."""
         if not self._engine.embedder.ready:  # it came to renew the store, and the process may end soon
             return False
         done = catch_up(self._engine, STEP, self.on_embedded, keep_going=lambda: not self._closed)

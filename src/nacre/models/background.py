@@ -50,6 +50,23 @@ class WrappedEmbedder:
         return self.inner.ready
 
 
+class WithoutAnswers(WrappedEmbedder):
+    """For questions to a store of which some memories have no vectors yet: beside the others, these would seem to have
+    nothing in common with any question. Loads the model all the same, because it is to embed what waits."""
+
+    def __init__(self, inner: Embedder, reason: str) -> None:
+        super().__init__(inner)
+        self._reason = reason
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        return self.inner.count_tokens(texts)
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Raises `EmbeddingError`."""
+        self.inner.embed(texts)
+        raise EmbeddingError(self._reason)
+
+
 class BackgroundEmbedder(WrappedEmbedder):
     """Until the model is loaded, `embed` raises at once: texts are stored and searched by their words, and get their
     vectors later.

@@ -45,8 +45,10 @@ from nacre.rest.wire import to_json
 from nacre.settings import Settings
 from tests.cli.terminal import conversation
 from tests.command_line import CommandLine
+from tests.former_model import TEXTS, fill
 from tests.loopback import running
 from tests.server.running import Served, serving, tokens
+from tests.waiting import wait_for
 
 OWN = (
     "in_space",
@@ -736,3 +738,18 @@ def test_a_project_looks_into_personal_too(served: Served, token: str) -> None:
     assert store.undo()[0].space == "proj"
     assert store.get(own.id) is None
     store.close()
+
+
+@pytest.mark.slow
+def test_a_server_renews_its_store_after_an_update_with_another_model(tmp_path: Path) -> None:
+    fill(tmp_path / "s.db")
+    (reading,) = tokens(tmp_path / "s.db", ("ada", "reader", ()))
+    with (
+        serving(tmp_path / "s.db", tmp_path, NACRE_EMBEDDER="auto") as started,
+        RemoteStore(started.url, token=reading, space="default") as store,
+    ):
+        first = store.recall("kettle")
+        assert first[0].memory.text == TEXTS[0] and "model has changed with an update" in first.notes[0]
+        assert wait_for(lambda: not store.recall("kettle").notes)
+        assert store.recall("kettle")[0].memory.text == TEXTS[0]
+        assert (store.stats().embedder, store.stats().waiting_for_model) == ("nacre-multilingual-2", 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -19,6 +20,7 @@ from nacre.lifecycle.doctor import (
     what_is_missing,
 )
 from nacre.models import shipped
+from nacre.models.shipped_embedder import ENGLISH, MULTILINGUAL
 from nacre.protocols import Health
 from nacre.storage.sqlite.connection import translated
 from nacre.storage.sqlite.repair import Repaired
@@ -126,6 +128,9 @@ def only(findings: list[Finding]) -> tuple[str, str, str]:
 
 def test_another_embedder_than_the_stores_is_a_problem_that_reindexing_mends() -> None:
     assert only(list(judged_vectors(WELL, "other", calibrated=True))) == ("embedder", "problem", "reindex")
+    former = replace(WELL, embedder=ENGLISH.replaces[0])
+    assert only(list(judged_vectors(former, MULTILINGUAL.identity, calibrated=True)))[1] == "problem"
+    assert only(list(judged_vectors(former, ENGLISH.identity, calibrated=True))) == ("embedder", "warning", "catch_up")
     assert all(each.level == "ok" for each in judged_vectors(WELL, "bag", calibrated=True))
     assert all(each.level == "ok" for each in judged_vectors(WELL, "", calibrated=True))
 

@@ -10,7 +10,7 @@ from nacre.lifecycle.automatic_backup import copy_store
 from nacre.models.shipped_embedder import ENGLISH, Kind
 from nacre.settings import Settings
 from tests.command_line import CommandLine
-from tests.engine.test_renewal import former, is_renewed
+from tests.former_model import former, is_renewed
 
 MANY = 100  # more than a step embeds
 QUESTION = "Where is the copper kettle?"

@@ -202,6 +202,10 @@ def test_the_embedder_that_follows_the_store_does_so_when_another_process_has_fi
         store.commit([EmbedderBound(EmbedderIdentity(filled_with.identity), anew=True)])
         assert following.check().name == following.identity == filled_with.identity
         assert following.probe == b""
+    for kind in (ENGLISH, MULTILINGUAL):
+        store.commit([EmbedderBound(EmbedderIdentity(kind.replaces[0]), anew=True)])
+        following.check()
+        assert following.identity == kind.identity and following.outdated, "what replaces the former one"
     store.commit([EmbedderBound(EmbedderIdentity("of another maker"), anew=True)])
     with pytest.raises(EmbeddingMismatch):
         following.check()

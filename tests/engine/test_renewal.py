@@ -15,53 +15,17 @@ import pytest
 from nacre import MemoryStore
 from nacre.access.capabilities import AgentCapabilities, Role, ScopeLevel, user_capabilities
 from nacre.engine import indexing
-from nacre.engine.checked_embedder import MODEL_CHANGED, UNDER_WAY
+from nacre.engine.checked_embedder import MODEL_CHANGED
 from nacre.errors import AccessDenied, EmbeddingMismatch, StoreBusy, StoreReadOnly
 from nacre.models.shipped_embedder import ENGLISH, MULTILINGUAL
-from nacre.protocols import UPKEEP, Backend, EmbedderBound, EmbedderIdentity
+from nacre.protocols import EmbedderBound, EmbedderIdentity
 from nacre.transfer.export import export_archive
 from nacre.transfer.import_archive import import_archive
-from tests.embedders import Moody, WordBag
+from tests.embedders import WordBag
+from tests.former_model import TEXTS, fill, former, is_renewed, model, settle, under_way
 from tests.stores_in_postgres import stored_in as stored_in
-from tests.waiting import wait_for
 
-TEXTS = ("The copper kettle is blue", "The iron lamp is green", "The harbour opens at dawn")
 LIMIT = 60.0  # seconds; what is waited for takes milliseconds
-THREAD = "nacre-catch-up"
-
-
-def model(**options: int) -> Moody:
-    """Its name is that of the shipped one, which replaces another; its vectors are its own."""
-    return Moody(identity=MULTILINGUAL.identity, **options)
-
-
-def former(store: Backend, name: str = MULTILINGUAL.replaces[0]) -> None:
-    """As an earlier version left it: with another name, other dimensions and other vectors."""
-    from nacre.engine.checked_embedder import PROBE
-
-    probe = WordBag(32).embed([PROBE])[0].astype("<f2").tobytes()
-    store.commit([EmbedderBound(EmbedderIdentity(name, 32, probe))])
-
-
-def fill(place: Path | str, name: str = MULTILINGUAL.replaces[0]) -> None:
-    with MemoryStore(place, embedder=WordBag(32, identity="of the test")) as store:
-        store.remember_many(TEXTS)
-        former(store.unrestricted_backend, name)
-
-
-def under_way(store: MemoryStore) -> bool:
-    return UNDER_WAY in store.unrestricted_backend.terms(UPKEEP)
-
-
-def settle() -> None:
-    wait_for(lambda: not [each for each in threading.enumerate() if each.name == THREAD], "the end of all steps")
-
-
-def is_renewed(store: MemoryStore, identity: str = MULTILINGUAL.identity) -> bool:
-    settle()
-    health = store.unrestricted_backend.health(thorough=True)
-    assert health.problems == ()
-    return (health.embedder, health.pending, under_way(store)) == (identity, 0, False)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,8 +18,11 @@ from nacre.mcp.profiles import profile_named
 from nacre.mcp.server import make_server
 from nacre.mcp.store_provider import StoreProvider
 from nacre.mcp.tool import Answer, ToolSession, without_commands
+from nacre.models.shipped_embedder import ENGLISH
 from nacre.settings import Settings
+from tests.former_model import TEXTS, fill, is_renewed
 from tests.mcp.agents import Agent, talking
+from tests.waiting import wait_for
 
 
 @pytest.fixture
@@ -145,3 +149,18 @@ def test_reports_are_a_tenth_of_a_second_apart(monkeypatch: pytest.MonkeyPatch) 
     clock = iter([100.0, 100.0625, 100.125, 100.1875, 100.25])
     told = reported([(done, 9) for done in range(1, 6)], lambda: next(clock), monkeypatch)
     assert [done for done, _ in told] == [1.0, 3.0, 5.0]
+
+
+def test_after_an_update_with_another_model_words_answer_until_the_store_has_new_vectors(tmp_path: Path) -> None:
+    fill(tmp_path / "s.db", ENGLISH.replaces[0])
+    provider = StoreProvider(Settings(store=str(tmp_path / "s.db"), embedder="english", space="default"))
+    with talking(make_server(profile_named("core"), provider)) as talker:
+        told = talker.told("recall", query="copper kettle")
+        assert TEXTS[0] in told and "model has changed with an update" in told
+        assert "reindex" not in told and "tell the user" not in told.lower()
+        talker.ok("remember", text="The teapot is red")
+        store = provider.opened()
+        assert wait_for(lambda: talker.ok("recall", query="copper kettle") and not store.stats().waiting_for_model)
+        assert is_renewed(store, ENGLISH.identity)
+        assert "model has changed" not in talker.told("recall", query="copper kettle")
+    provider.close()

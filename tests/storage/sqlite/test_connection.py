@@ -35,6 +35,7 @@ from nacre.storage.sqlite.connection import make_private
 from nacre.transfer.export import export_archive
 from nacre.transfer.import_archive import import_path
 from tests.embedders import WordBag
+from tests.former_model import TEXTS, fill, model, settle
 
 
 def descriptors() -> int:
@@ -590,6 +591,19 @@ def test_a_read_only_store_is_read_and_only_writing_is_refused(disk: Path, tmp_p
         with pytest.raises(StoreReadOnly, match="read-only"):
             store.remember("The harbour is closed")
     assert [each for each in doctor.examine(known) if each.level == "problem" and each.check != "disk"] == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="folders have no such permission there")
+def test_a_read_only_store_of_a_former_model_is_searched_by_words(disk: Path) -> None:
+    fill(disk / "s.db")
+    lock(disk)
+    with MemoryStore(disk / "s.db", embedder=model()) as store:
+        for _ in range(2):
+            found = store.recall("kettle")
+            assert found[0].memory.text == TEXTS[0] and "words alone" in found.notes[0]
+            settle()
+        with pytest.raises(StoreReadOnly):
+            store.remember("The harbour is closed")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="side files have no such mode there")

@@ -17,7 +17,9 @@ from nacre.compat.amplihack_memory import (
     MemoryConnector,
     MemoryQuotaExceededError,
 )
+from nacre.models.shipped_embedder import ENGLISH
 from tests.compat.amplihack_memory.experience_factory import make_experience
+from tests.former_model import former, is_renewed
 
 
 @pytest.mark.accepts("A5.1", "A5.7")
@@ -134,3 +136,16 @@ def test_a_field_that_cannot_be_is_refused(field: str, value: Any, error: type[E
     fields = {"experience_type": ExperienceType.SUCCESS, "context": "a", "outcome": "b", "confidence": 0.5}
     with pytest.raises(error):
         Experience(**{**fields, field: value})
+
+
+def test_a_store_of_a_former_model_is_searched_and_written_on(tmp_path: Path) -> None:
+    """These stores are filled by the English embedder."""
+    with ExperienceStore("gardener", storage_path=tmp_path) as store:
+        store.add(make_experience("Missing labels in the beds"))
+        former(store.store.unrestricted_backend, ENGLISH.replaces[0])
+    with ExperienceStore("gardener", storage_path=tmp_path) as store:
+        assert [each.context for each in store.search("label")] == ["Missing labels in the beds"]
+        store.add(make_experience("Watered the tomatoes"))
+        assert len(store.search("")) == 2
+        store.store.catch_up()
+        assert is_renewed(store.store, ENGLISH.identity)

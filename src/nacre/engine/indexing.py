@@ -124,10 +124,10 @@ def reindex(engine: Engine, *, restart: bool = False, progress: Progress | None 
 
 def end_reindexing(engine: Engine) -> None:
     """Where nothing waits any more, also of what the caller cannot see, ends the reindexing that is under way."""
-    whole = replace(engine, store=engine.embedder.store)
-    while not (bound := whole.store.embedder()).waiting and interrupted(whole):
-        measured = EmbedderBound(replace(bound, measured=measure_cosines(whole)))
-        ended = whole.store.commit([TermSet(UPKEEP, UNDER_WAY, None), measured], Expected(embedder=bound))
+    unrestricted = replace(engine, store=engine.embedder.store)
+    while not (bound := unrestricted.store.embedder()).waiting and interrupted(unrestricted):
+        measured = EmbedderBound(replace(bound, measured=measure_cosines(unrestricted)))
+        ended = unrestricted.store.commit([TermSet(UPKEEP, UNDER_WAY, None), measured], Expected(embedder=bound))
         if isinstance(ended, Committed):
             return
 

@@ -331,16 +331,17 @@ class OperationNotFound(UndoRefused):
 class UndoBlocked(UndoRefused):
     """`later` are the operations that prevent it, newest first; `state` says how the subject depends on them."""
 
-    def __init__(self, subject: str, later: Sequence[object], state: str = "was changed after this operation") -> None:
+    def __init__(
+        self,
+        subject: str,
+        later: Sequence[object],
+        state: str = "was changed after this operation",
+        remedy: str = "undo the later operations first, or with this one (`--cascade`)",
+    ) -> None:
         named = ", ".join(f"{each.name} {each.short_batch}" for each in later[:5])  # type: ignore[attr-defined]
         which = f" ({named}{', …' if len(later) > 5 else ''})" if named else ""
-        remedy = (
-            "undo the later operations first, or with this one (`--cascade`)"
-            if later
-            else "this operation was undone already"
-        )
-        super().__init__(f"{subject} {state}{which}; {remedy}.")
-        self.later = tuple(later)
+        super().__init__(f"{subject} {state}{which}; {remedy if later else 'this operation was undone already'}.")
+        self.subject, self.state, self.later = subject, state, tuple(later)
 
 
 class MigrationRefused(NacreError, RuntimeError):

@@ -11,6 +11,7 @@ import pytest
 from nacre import MemoryStore
 from nacre.errors import InvalidInput, MemoryNotFound, UndoBlocked, UndoRefused
 from nacre.settings import Settings
+from nacre.storage.journal_mirror import lines
 from tests.embedders import WordBag
 from tests.stores_in_postgres import stored_in as stored_in
 
@@ -95,8 +96,11 @@ def test_a_move_whose_memory_was_changed_since_names_what_comes_first(store: Mem
     store.move("key", to="there")
     there = store.in_space("there")
     there.edit("key", text="The spare key is lost")
-    with pytest.raises(UndoBlocked):
-        store.undo()
+    move = store.journal(operation="move", limit=1)[0].operation.batch
+    for cascade in (False, True):
+        with pytest.raises(UndoBlocked, match="undo the later operations in the space 'there' first"):
+            store.undo(move, cascade=cascade)
+    assert not store.operation(move).undoable
     assert texts(store) == [] and texts(there) == ["The spare key is lost"]
     there.undo()
     store.undo()
@@ -108,7 +112,14 @@ def test_a_move_is_undone_alone(store: MemoryStore) -> None:
     store.move("key", to="there")
     with pytest.raises(UndoRefused, match="alone"):
         store.undo(last=2)
-    assert texts(store) == []
+    with pytest.raises(UndoRefused, match="alone"):  # the move would be taken back here, and not there
+        store.undo(store.journal(operation="remember", limit=1)[0], cascade=True)
+    assert texts(store) == [] and texts(store.in_space("there")) == [TEXT]
+
+
+def test_a_move_of_nothing_is_no_operation(store: MemoryStore) -> None:
+    assert store.move(to="there") == []
+    assert store.journal() == [] and store.in_space("there").journal() == []
 
 
 def test_what_is_asked_of_an_earlier_time_is_answered_by_the_space_that_had_it(store: MemoryStore) -> None:
@@ -117,6 +128,27 @@ def test_what_is_asked_of_an_earlier_time_is_answered_by_the_space_that_had_it(s
     store.move("key", to="there")
     assert [memory.id for memory in store.list_recent(as_of=before)] == ["key"]
     assert store.in_space("there").count() == 1
+
+
+@pytest.mark.parametrize("way", ["purge", "compact", "space"])
+def test_what_is_deleted_for_good_is_gone_where_it_was_before_whatever_is_left_of_the_journal(
+    store: MemoryStore, way: str
+) -> None:
+    there = store.in_space("there")
+    store.remember(TEXT, id="key")
+    store.remember("The kettle is on", id="kettle")
+    there.remember("Another text", id="other")
+    store.move("key", "kettle", to="there")
+    there.move("kettle", to="third")
+    if way == "compact":
+        there.compact(older_than_days=0)
+    if way == "space":
+        there.delete_space(purge=True)
+    else:
+        there.purge("key")
+    kept = str([(entry.before, entry.after) for entry in store.journal(limit=None)])
+    assert "spare" not in kept and "The kettle is on" in kept, "the kettle is in the third space"
+    assert texts(store.in_space("third")) == ["The kettle is on"]
 
 
 @pytest.mark.parametrize("way", ["purge", "redact"])
@@ -165,3 +197,10 @@ def test_what_is_deleted_for_good_is_gone_from_the_mirror_of_the_journal_too(tmp
         assert "spare" in mirror.read_text()
         store.in_space("there").purge("key")
         assert "spare" not in mirror.read_text()
+        for id, text in (("key", TEXT), ("kettle", "The kettle is on")):
+            store.remember(text, id=id)
+        store.move("key", to="there")
+        store.in_space("there").delete_space(purge=True)
+        packed = b"".join(line for archive in tmp_path.glob("mirror*.gz") for line in lines(archive))
+        rest = packed + mirror.read_bytes()
+        assert b"spare" not in rest and b"kettle is on" in rest

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from nacre.engine.engine import FORMER_NAMES, PURGE, SPACE, Engine, Lookup, PendingChanges, Plan
 from nacre.engine.supersede import REDACTED, chain_without
-from nacre.engine.undo import batches_under_way, other_space
+from nacre.engine.undo import batches_under_way, moved_with, other_space
 from nacre.errors import MemoryNotFound
 from nacre.model import JournalFilter, Memory
-from nacre.model.journal import MEMORY, MOVE
+from nacre.model.journal import MEMORY
 from nacre.model.memory import TRASHED
 from nacre.protocols import AnyChange, Backend, Change, Derived, JournalDropped, Key, Reader, Scrubbed
 from nacre.remember.derive import indexed_words
@@ -49,19 +49,18 @@ def has_past(reader: Reader, space: str, id: str) -> bool:
 
 def left_behind(reader: Reader, space: str, ids: Iterable[str]) -> list[Key]:
     """The spaces from which these memories were moved here, or to which they were and came back: the journals there
-    still have what they were. One that has a memory of this id now is not meant."""
-    if not reader.journal(space, JournalFilter(operation=MOVE), limit=1):
-        return []
-    look = [(space, id) for id in ids]
-    known = set(look)
-    for at, id in look:  # grows: it may have been moved several times
-        for entry in reader.journal(at, JournalFilter(memory_id=id)):
-            other = other_space(reader, at, [entry.operation.batch]) if entry.kind == MEMORY else ""
-            left = other and (other, id) not in known and reader.get(other, id) is None
-            if left and has_past(reader, other, id):
-                known.add((other, id))
-                look.append((other, id))
-    return [key for key in look if key[0] != space]
+    still have what they were. A memory of such an id that is in one of them now is not meant."""
+    others = moved_with(reader, space)
+
+    def was_moved(other: str, id: str) -> bool:
+        if reader.get(other, id) is not None:
+            return False
+        entries = reader.journal(other, JournalFilter(memory_id=id))
+        batches = {e.operation.batch for e in entries if e.kind == MEMORY and (e.before, e.after) != (None, None)}
+        places = {other_space(reader, other, [batch]) for batch in batches} - {""}
+        return bool(places) and all(place == space or reader.get(place, id) is None for place in places)
+
+    return [(other, id) for id in (ids if others else ()) for other in others if was_moved(other, id)]
 
 
 def without_links_to(reader: Reader, lookup: Lookup, space: str, removed: Sequence[str]) -> Iterator[Change]:
@@ -99,15 +98,16 @@ def redact(engine: Engine, space: str, ids: Sequence[str], *, why: str = "") -> 
 def remove(engine: Engine, name: str, space: str, plan: Plan, why: str, *, everything: bool = False) -> int:
     """One operation, which removes content for good; returns of how many memories. The journal and its mirror name them
     and keep nothing of their content, or with `everything` nothing of the space."""
-    known_as = [space, *former_names(engine.store, space)]  # a purge of the space takes these names, too
+    known_as = (space, *former_names(engine.store, space))  # a purge of the space takes these names, too
     entries = engine.write(engine.operation(name, why), plan, publish=False).entries
-    for other in {entry.space for entry in entries} - {space}:
-        known_as += (other, *former_names(engine.store, other))
-    gone = (entry.memory_id for entry in entries if entry.before is None and entry.after is None)
-    removed = list(dict.fromkeys(gone))
+    gone = [entry for entry in entries if entry.before is None and entry.after is None]
+    removed = list(dict.fromkeys(entry.memory_id for entry in gone))
     if engine.sink is not None and (removed or everything):
         for each in known_as:
             engine.sink.scrub(each, None if everything else removed)
+        for other in dict.fromkeys(entry.space for entry in gone if entry.space != space):
+            for each in (other, *former_names(engine.store, other)):
+                engine.sink.scrub(each, removed)
     engine.publish(entries)
     return len(removed)
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from nacre.engine.engine import DELETE_SPACE, SPACE, Engine
+from nacre.engine.engine import DELETE_SPACE, PURGE, SPACE, Engine
 from nacre.engine.history import lineage, newest_version
-from nacre.engine.removal import remove
+from nacre.engine.removal import left_behind, remove
 from nacre.engine.review import trashed
 from nacre.engine.space_names import renamed, why_name_is_taken, why_others_would_enter
 from nacre.engine.supersede import REDACTED, is_redacted, refuse_redacted
-from nacre.engine.undo import named_in_both
+from nacre.engine.undo import moved_with, named_in_both
 from nacre.errors import InvalidInput
 from nacre.model import Filter, Memory
 from nacre.model.instants import WEEK
 from nacre.model.journal import MOVE
 from nacre.model.memory import ARCHIVED, TRASHED, week_of
-from nacre.protocols import AnyChange, Backend, Change, Reader, SpacePurged, TermChange
+from nacre.protocols import AnyChange, Backend, Change, Reader, Scrubbed, SpacePurged, TermChange
 
 DESCRIPTION = "description"
 TOP_TAGS = 15
@@ -142,6 +142,8 @@ def move(engine: Engine, space: str, ids: Sequence[str], target: str, *, why: st
                 raise InvalidInput(f"{id} is in the trash; restore it first.")
         if taken := reader.get_many(target, list(memories)):
             raise InvalidInput(f"The space {target!r} has a memory {taken[0].id!r} already; purge or rename that one.")
+        if not memories:
+            return []
         moved[:] = [replace(memory, space=target, version=1) for memory in memories.values()]
         derived, _ = engine.derive(moved)
         return [
@@ -176,5 +178,12 @@ def empty(engine: Engine, space: str, *, why: str = "") -> int:
 
 
 def purge(engine: Engine, space: str, *, why: str = "") -> int:
-    """Removes all its memories, its trash, terms and journal, for good, in one operation; returns how many memories."""
-    return remove(engine, "purge", space, lambda _: [SpacePurged(space)], why, everything=True)
+    """Removes all its memories, its trash, terms and journal, for good, in one operation, and what is said of these
+    memories in the journal of a space from which they were moved; returns how many memories."""
+
+    def plan(reader: Reader) -> list[AnyChange]:
+        ids = [id for (id,) in reader.values(space, Filter(), ("id",))] if moved_with(reader, space) else []
+        past = left_behind(reader, space, ids)
+        return [*(Scrubbed(*each) for each in past), SpacePurged(space)]
+
+    return remove(engine, PURGE, space, plan, why, everything=True)

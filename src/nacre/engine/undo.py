@@ -38,6 +38,7 @@ from nacre.model.memory import (
     json_list,
     positioned,
     reverted,
+    short_id,
 )
 from nacre.protocols import AnyChange, Backend, Change, Expected, Reader, TermChange, TermSet
 from nacre.protocols import own_batches as batches_of_connection
@@ -70,9 +71,9 @@ def undo(
     if finished and not batches:
         return [entry for undo in finished for entry in undo.written]
     refuse_undone(engine.store, space, batches)
-    if other := other_space(engine.store, space, batches):
-        return undo_move(engine, (space, other), batches, why)
     while True:
+        if other := other_space(engine.store, space, batches):
+            return undo_move(engine, (space, other), batches, why)
         try:
             return undo_exactly(engine, space, batches, why)
         except UndoBlocked as blocked:
@@ -82,10 +83,23 @@ def undo(
             batches = list(dict.fromkeys((*batches, *dependants)))
 
 
-def named_in_both(space: str, other: str) -> list[TermChange]:
-    """What the journals of two spaces record of an operation that writes to both: the other one."""
+def named_in_both(space: str, other: str) -> list[AnyChange]:
+    """What the journals of two spaces record of an operation that writes to both: the other one. A term of each space
+    says it, too, which stays when its journal is compacted."""
     pairs = ((space, other), (other, space))
-    return [TermChange(own, MOVED, there, None, {}, written=False) for own, there in pairs]
+    entries = (TermChange(own, MOVED, there, None, {}, written=False) for own, there in pairs)
+    return [*entries, *(TermSet(f"{MOVED}/{own}", there, {}) for own, there in pairs)]
+
+
+def moved_with(reader: Reader, space: str) -> list[str]:
+    """The spaces to or from which memories were moved, as they are called now, and those with which these did so."""
+    spaces = [space]
+    for each in spaces:  # grows
+        names = reader.terms(f"{MOVED}/{each}")
+        known = reader.terms(SPACE) if names else {}
+        renamed = (now for now, data in known.items() if not names.keys().isdisjoint(json_list(data.get(FORMER_NAMES))))
+        spaces += [other for other in dict.fromkeys((*names, *renamed)) if other not in spaces]
+    return spaces[1:]
 
 
 def other_space(store: Reader, space: str, batches: Sequence[str]) -> str:
@@ -103,23 +117,33 @@ def other_space(store: Reader, space: str, batches: Sequence[str]) -> str:
 
 def undo_move(engine: Engine, spaces: tuple[str, str], batches: Sequence[str], why: str) -> list[JournalEntry]:
     """Of memories that were moved between these spaces, or moved back by an undo: in one transaction of both."""
-    if len(batches) > 1:
-        raise UndoRefused("A move to another space can only be undone by itself; name that operation alone.")
-    (batch,) = batches
 
     def plan(reader: Reader) -> list[AnyChange]:
-        changes: list[AnyChange] = []
-        for space in spaces:
-            entries = list(pages_of(reader, space, batch, None))
-            if not any(entry.kind == MEMORY for entry in entries):
-                raise UndoRefused(
-                    f"The journal of the space {space!r} no longer has its part of this operation; move the memories "
-                    "back by their ids."
-                )
-            changes += Reversal(entries, batches, reader).changes(engine)
-        return [*changes, *named_in_both(*spaces)]
+        return reversed_move(engine, reader, spaces, batches)
 
-    return list(engine.write(engine.operation(UNDO, f"{batch}: {why}" if why else batch), plan).entries)
+    named = ",".join(batches)
+    return list(engine.write(engine.operation(UNDO, f"{named}: {why}" if why else named), plan).entries)
+
+
+def reversed_move(engine: Engine, reader: Reader, spaces: tuple[str, str], batches: Sequence[str]) -> list[AnyChange]:
+    if len(batches) > 1:
+        moves = [batch for batch in batches if other_space(reader, spaces[0], [batch])]
+        named = ", ".join(map(short_id, moves))
+        raise UndoRefused(f"A move to another space ({named}) can only be undone alone; name that operation alone.")
+    changes: list[AnyChange] = []
+    for space in spaces:
+        entries = list(pages_of(reader, space, batches[0], None))
+        if not any(entry.kind == MEMORY for entry in entries):
+            raise UndoRefused(
+                f"The journal of the space {space!r} no longer has its part of this operation; move the memories "
+                "back by their ids."
+            )
+        try:
+            changes += Reversal(entries, batches, reader).changes(engine)
+        except UndoBlocked as blocked:  # what comes first may be in the other space, and is never undone with it
+            remedy = f"undo the later operations in the space {space!r} first"
+            raise UndoBlocked(blocked.subject, blocked.later, blocked.state, remedy) from blocked
+    return [*changes, *named_in_both(*spaces)]
 
 
 def check(engine: Engine, space: str, batches: Sequence[str]) -> None:
@@ -128,7 +152,9 @@ def check(engine: Engine, space: str, batches: Sequence[str]) -> None:
     if first is None:
         raise OperationNotFound(", ".join(batches))
     refuse_undone(engine.store, space, batches)
-    if first.more:
+    if other := other_space(engine.store, space, batches):
+        reversed_move(engine, engine.store.observed(Expected()), (space, other), batches)
+    elif first.more:
         check_all(engine.store, space, batches)
     else:
         Reversal(first.entries, batches, engine.store.observed(Expected())).changes(engine)

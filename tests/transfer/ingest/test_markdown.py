@@ -245,6 +245,18 @@ def test_what_somebody_forgot_or_edited_stays_so_when_its_note_is_renamed(store:
     assert {memory.session for memory in store.list_recent(include_trashed=True)} == {home_relative(path)}
 
 
+def test_a_new_note_with_the_name_and_text_of_one_that_was_renamed_is_stored(store: MemoryStore, tmp_path: Path) -> None:
+    daily, said = tmp_path / "daily.md", "- one\n- two\n"
+    ingest(store, daily, said)
+    for day in ("monday", "tuesday", "wednesday"):
+        renamed = daily.rename(tmp_path / f"{day}.md")
+        Ingest(store, FORMATS["markdown"], renamed, former=home_relative(daily)).run()
+        assert counts(ingest(store, daily, said)) == (2, 0, 0, 0)
+        ingest(store, renamed, f"- one\n- {day}\n")  # the new note still says «two»
+        assert counts(ingest(store, daily, said)) == (0, 2, 0, 0)
+    assert texts(store) == sorted(["monday", "tuesday", "wednesday", "two", *["one"] * 4])
+
+
 def test_what_was_redacted_does_not_come_back_from_its_note(store: MemoryStore, tmp_path: Path) -> None:
     path = tmp_path / "n.md"
     ingest(store, path, "- one\n- two\n")

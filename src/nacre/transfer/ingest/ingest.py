@@ -152,13 +152,17 @@ class Ingest:
         """Edits memories whose piece of the note changed, and trashes those whose piece was removed."""
         if not drafts and self.tally.broken:
             return  # an unreadable file is not an empty one
-        source = self.former or self.name_of_session()
-        known = list(self.store.iterate(**of_note(source)))
+        name = self.name_of_session()
+        known = list(self.store.iterate(**of_note(self.former or name)))
+        ids = {memory.id for memory in known}
+        stored = [memory for memory in self.store.get_many([draft.id for draft in drafts]) if memory.id not in ids]
+        # What went along with a note that was renamed is that one's, and a new note may say the same.
+        elsewhere = {memory.id for memory in stored if memory.source == memory.session not in ("", name)}
         # What was redacted, or got another source by hand, is not known as the note's, and must not come again.
-        left = {memory.id for memory in self.store.get_many([draft.id for draft in drafts])}
-        left -= {memory.id for memory in known}
+        left = {memory.id for memory in stored} - elsewhere
         naming = Naming.of(drafts, known) if self.former else Naming()
         plan = compare([naming.as_former(draft) for draft in drafts if draft.id not in left], known, self.failed)
+        plan.give_free_ids(ids | elsewhere, self.store)
         edits = plan.edits(naming if self.former else None)
         self.tally.new, self.tally.gone = len(plan.new), len(plan.gone)
         self.tally.changed = len(edits) - len(plan.gone)
@@ -267,6 +271,9 @@ class NoteChanges:
     matched: list[tuple[Memory, Memory]]
     gone: list[Memory]
 
+    def give_free_ids(self, taken: set[str], store: MemoryStore) -> None:
+        self.new[:] = [with_free_id(piece, taken, store) for piece in self.new]
+
     def edits(self, renamed: Naming | None = None) -> dict[str, Edit]:
         change = follow if renamed is None else renamed.move
         edits: dict[str, Edit] = {
@@ -301,12 +308,7 @@ def compare(drafts: Sequence[Memory], known: Sequence[Memory], failed: Sequence[
         former.remove(memory)
         if isinstance(piece, Memory):
             matched.append((piece, memory))
-    taken = {memory.id for memory in known}
-    return NoteChanges(
-        [with_free_id(piece, taken) for piece in rest if isinstance(piece, Memory)],
-        matched,
-        former,
-    )
+    return NoteChanges([piece for piece in rest if isinstance(piece, Memory)], matched, former)
 
 
 def paired(pieces: Sequence[Memory | Failed], former: Sequence[Memory]) -> list[tuple[Memory | Failed, Memory]]:
@@ -388,11 +390,14 @@ def merged_tags(stored: Sequence[str], before: Json, now: Sequence[str]) -> tupl
     return (*kept, *(tag for tag in now if tag not in kept and tag not in former))
 
 
-def with_free_id(draft: Memory, taken: set[str]) -> Memory:
-    """The first id may belong to a memory whose text has changed since."""
+def with_free_id(draft: Memory, taken: set[str], store: MemoryStore) -> Memory:
+    """The first id may belong to a memory whose text has changed since, or that is another note's now; so may others
+    that were made of it."""
     id, again = draft.id, 1
     while id in taken:
         id, again = identity(draft.id, str(again)), again + 1
+        if store.get(id) is not None:
+            taken.add(id)
     taken.add(id)
     return replace(draft, id=id)
 

@@ -114,3 +114,13 @@ def test_forgetting_by_filters_leaves_the_space_beside_alone_and_says_so(
     assert [each["space"] for each in nacre.json("list")] == ["personal"]
     nacre.ok("undo")
     assert len(nacre.json("list")) == 2
+
+
+@pytest.mark.parametrize("option", ["--session", "--source", "--entity", "--tag", "--type"])
+@pytest.mark.parametrize("value", ["", " "])
+def test_a_filter_without_a_value_forgets_nothing(office: CommandLine, option: str, value: str) -> None:
+    """As of a variable that is not set, beside one that is."""
+    for words in ((option, value), (option, value, "--since", "2020-01-01")):
+        result = office("forget", *words, "--yes")
+        assert result.exit_code == 2 and f"{option} has no value" in result.stderr, result.stderr
+    assert len(ids(office, "list")) == 3

@@ -245,7 +245,7 @@ def test_what_somebody_forgot_or_edited_stays_so_when_its_note_is_renamed(store:
     assert {memory.session for memory in store.list_recent(include_trashed=True)} == {home_relative(path)}
 
 
-def test_a_new_note_with_the_name_and_text_of_one_that_was_renamed_is_stored(store: MemoryStore, tmp_path: Path) -> None:
+def test_a_new_note_with_the_name_and_text_of_a_renamed_one_is_stored(store: MemoryStore, tmp_path: Path) -> None:
     daily, said = tmp_path / "daily.md", "- one\n- two\n"
     ingest(store, daily, said)
     for day in ("monday", "tuesday", "wednesday"):

@@ -26,11 +26,14 @@ from nacre.cli.options import (
     dry_run_option,
     field_options,
     form_option,
+    longest_name,
     option,
     rows_option,
     selection_options,
     show_plan,
     tag_suggestion,
+    texts_in,
+    typed_options,
     why_option,
     without_mark,
     yes_option,
@@ -475,7 +478,8 @@ def forget_command(
       nacre forget --session 2026-03-31-standup --dry-run
       nacre forget --source old-wiki --until 2025-12-31 --include-superseded
     """
-    filters = {name: value for name, value in scope.items() if value}
+    refuse_empty_filters(scope)
+    filters = {name: value for name, value in scope.items() if value not in (None, False)}
     if ids and filters:
         raise click.UsageError("Name memories by their IDs, or choose them by filters; not both.")
     if not ids and not filters.keys() - WIDENING:
@@ -498,6 +502,14 @@ def forget_command(
         confirm_memories("Forget", memories, way_back, yes=yes)
         store.forget(*(memory.id for memory in memories), why=why)
     say(f"Forgot {count_of(len(memories))}; `nacre undo` takes it back, `nacre trash restore ID` brings one back.")
+
+
+def refuse_empty_filters(scope: Scope) -> None:
+    """As of a variable that is not set: a list leaves such a filter out, and more than was meant would be forgotten."""
+    for typed in typed_options(click.get_current_context()):
+        if not all(map(str.strip, texts_in(scope.get(str(typed.name))))):
+            name = longest_name(typed)
+            raise click.UsageError(f"{name} has no value; give one, or leave {name} out.")
 
 
 def matches_beside(store: MemoryStore, scope: Scope) -> Iterator[str]:

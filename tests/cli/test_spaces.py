@@ -94,7 +94,7 @@ def test_a_mistyped_space_is_reported(nacre: CommandLine) -> None:
 def test_a_memory_moves_to_another_space_and_one_undo_brings_it_back(nacre: CommandLine) -> None:
     nacre.ok("remember", "The boat is red", "--id", "old")
     nacre.ok("remember", "The boat is blue", "--id", "new", "--replaces", "old")
-    said = nacre("memory", "move", "new", "--to", "garden").stderr
+    said = nacre("memory", "move", "new", "--to", " garden ").stderr
     assert "Created the space 'garden'." in said
     assert "Moved 1 memory from default to garden, with 1 other version of them; `nacre undo` takes it back." in said
     assert nacre.ok("list") == "" and len(nacre.json("--space", "garden", "list")) == 1

@@ -336,6 +336,8 @@ def test_all_spaces_go_into_one_file_and_come_back_each_into_its_own(
     }  # fmt: skip
     nacre.ok("--space", "a/b", "undo")
     assert len(nacre.json("list")) == 1 and nacre.ok("--space", "a/b", "list") == ""
+    piped = nacre("import", "-", "--dry-run", input=Path(file).read_bytes())
+    assert piped.exit_code == 0 and "is an export of 3 spaces" in piped.stderr
 
 
 @pytest.mark.parametrize(

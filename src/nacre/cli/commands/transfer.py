@@ -386,7 +386,7 @@ def import_command(
 def is_export_of_spaces(path: Path) -> bool:
     from nacre.transfer.all_spaces import is_all_spaces
 
-    return path.suffix.lower() == ".zip" and is_all_spaces(path.expanduser())
+    return is_all_spaces(path.expanduser())  # whatever it is called: it may come from stdin
 
 
 def source_and_path(words: tuple[str, ...], named: str | None) -> tuple[str | None, str]:

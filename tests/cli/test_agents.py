@@ -282,7 +282,18 @@ def test_a_dry_run_shows_no_token_and_says_where_nothing_else_changes(nacre: Com
     nacre.ok("install", "cursor", *url)
     file.write_text(second)
     would = nacre("install", "cursor", *url, "--dry-run")
-    assert first not in would.output and second not in would.output and "(only the token changes)" in would.stdout
+    assert first not in would.output and second not in would.output
+    assert "(only a token or password changes)" in would.stdout
+
+
+@pytest.mark.parametrize("client", ["cursor", "codex"])
+@pytest.mark.parametrize("form", ["postgresql://u:{}@db.example/x", "postgresql://db.example/x?user=u&password={}"])
+def test_a_dry_run_shows_no_password_that_a_file_has_or_gets(nacre: CommandLine, client: str, form: str) -> None:
+    nacre.ok("--store", form.format("first-Secret"), "install", client, "--yes")
+    for store in (form.format("second-Secret"), "/kept/here.db"):
+        would = nacre("--store", store, "install", client, "--dry-run")
+        assert would.exit_code == 0 and "Secret" not in would.output and "1 file would be written" in would.output
+    assert "db.example" in would.stdout, "the rest of the line is shown"
 
 
 def test_a_dry_run_refuses_a_file_that_cannot_be_read(nacre: CommandLine, elsewhere: Path) -> None:

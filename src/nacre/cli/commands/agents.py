@@ -457,6 +457,7 @@ def edits_of(
 
 
 SURROUNDING = 2  # lines of a file that are shown before and after what changes in it
+QUOTED = re.compile(r"(?<=\")[^\"\n]*(?=\")|(?<=')[^'\n]*(?=')")  # the values of JSON and TOML
 BEARER_TOKEN = re.compile(r"(?<=Bearer )[^\s\"']+")
 
 
@@ -468,8 +469,10 @@ def print_changes(edits: Mapping[Path, Callable[[str], str]], installer: Install
     from nacre.settings import without_password
 
     def printed(text: str) -> str:
+        """Also without the password that the file has now, which may be another one, and those of other servers."""
         public = without_password(installer.store, "PASSWORD")
-        return BEARER_TOKEN.sub("TOKEN", text.replace(installer.store, public) if public != installer.store else text)
+        own = text.replace(installer.store, public) if public != installer.store else text
+        return QUOTED.sub(lambda value: without_password(value[0], "PASSWORD"), BEARER_TOKEN.sub("TOKEN", own))
 
     changed = 0
     for file, edit in edits.items():
@@ -482,7 +485,7 @@ def print_changes(edits: Mapping[Path, Callable[[str], str]], installer: Install
         say(f"{file} would be {'made' if before is None else 'changed'}:")
         old, new = (printed(each.decode("utf-8", "replace")).splitlines() for each in (before or b"", after))
         diff = list(unified_diff(old, new, lineterm="", n=SURROUNDING))[2:]  # the names of the files are said
-        put("\n".join(map(colored, diff)) if diff else "(only the token changes)")
+        put("\n".join(map(colored, diff)) if diff else "(only a token or password changes)")
     say(f"{count_of(changed, 'file', 'files')} would be written; nothing was changed.")
 
 

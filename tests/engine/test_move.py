@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from nacre import MemoryStore
+from nacre.engine.removal import purge
 from nacre.errors import InvalidInput, MemoryNotFound, UndoBlocked, UndoRefused
+from nacre.model.journal import UNATTENDED
 from nacre.settings import Settings
 from nacre.storage.journal_mirror import lines
 from tests.embedders import WordBag
@@ -115,6 +117,19 @@ def test_a_move_is_undone_alone(store: MemoryStore) -> None:
     with pytest.raises(UndoRefused, match="alone"):  # the move would be taken back here, and not there
         store.undo(store.journal(operation="remember", limit=1)[0], cascade=True)
     assert texts(store) == [] and texts(store.in_space("there")) == [TEXT]
+
+
+@pytest.mark.parametrize("side", ["here", "there"])
+def test_an_undo_passes_over_the_move_of_what_maintenance_has_removed(store: MemoryStore, side: str) -> None:
+    there = store.in_space("there")
+    for each in (store, there):
+        each.remember("The kettle is on", id="kettle")
+    store.remember(TEXT, id="key")
+    store.move("key", to="there")
+    purge(there.acting_as("trash"), "there", ["key"], why=UNATTENDED)
+    store.in_space(side).undo()
+    kept = {"here": there, "there": store}[side]
+    assert texts(store.in_space(side)) == [] and texts(kept) == ["The kettle is on"]
 
 
 def test_a_move_of_nothing_is_no_operation(store: MemoryStore) -> None:

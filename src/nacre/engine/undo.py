@@ -563,8 +563,9 @@ def own_batches(
 
 
 def readable(entries: Iterable[JournalEntry]) -> set[str]:
-    """The batches of which something is left that can be reversed."""
-    return {entry.operation.batch for entry in entries if entry.damaged or (entry.before, entry.after) != (None, None)}
+    """The batches of which something is left that can be reversed: not only that two spaces are named in it."""
+    left = (entry for entry in entries if entry.damaged or (entry.before, entry.after) != (None, None))
+    return {entry.operation.batch for entry in left if entry.kind != MOVED}
 
 
 def reversible(operations: Iterable[Operation], readable: Collection[str], count: int) -> list[str]:

@@ -66,6 +66,11 @@ def test_a_time_that_cannot_be_read_is_named_by_its_option(nacre: CommandLine, p
     assert f"{option}: 'blah' is not" in result.stderr
 
 
+def test_no_option_is_blamed_for_a_value_that_another_one_has_too(nacre: CommandLine) -> None:
+    nacre.ok("remember", "The kettle is on", "--id", "x")
+    assert nacre("list", "--entity", "blah", "--until", "blah").stderr.startswith("nacre: 'blah' is not a time")
+
+
 def test_both_options_that_do_not_fit_together_are_named(nacre: CommandLine) -> None:
     nacre.ok("remember", "The kettle is on", "--id", "x")
     asked = nacre("list", "--since", "today", "--until", "2020-01-01").stderr

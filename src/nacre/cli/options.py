@@ -374,11 +374,12 @@ def naming_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def with_option_names(message: str, ctx: click.Context) -> str:
     """The first clause of a message says what is wrong. A word there is the name of a parameter where it is the first
     one, is compared with, or has an underscore, as no other word has. Of a message that begins with a value, the option
-    is put before it."""
+    is put before it, where only one has that value."""
     typed = {option.name: option for option in typed_options(ctx)}
-    for name, option in typed.items():
-        if message.startswith(tuple(map(repr, texts_in(ctx.params.get(name))))):
-            return f"{longest_name(option)}: {message}"
+    values = {name: tuple(map(repr, texts_in(ctx.params.get(str(name))))) for name in typed}
+    of_value = [typed[name] for name, texts in values.items() if message.startswith(texts)]
+    if of_value:
+        return f"{longest_name(of_value[0])}: {message}" if len(of_value) == 1 else message
     end = CLAUSE_END.search(message)
     clause, rest = (message[: end.start()], message[end.start() :]) if end else (message, "")
 

@@ -135,8 +135,8 @@ def reversed_move(engine: Engine, reader: Reader, spaces: tuple[str, str], batch
         entries = list(pages_of(reader, space, batches[0], None))
         if not any(entry.kind == MEMORY for entry in entries):
             raise UndoRefused(
-                f"The journal of the space {space!r} no longer has its part of this operation; move the memories "
-                "back by their ids."
+                f"The journal of the space {space!r} no longer has its part of this operation, or is not open to you; "
+                "move the memories back by their ids."
             )
         try:
             changes += Reversal(entries, batches, reader).changes(engine)

@@ -82,7 +82,7 @@ def test_a_foreign_question_gets_nothing_and_names_the_nearest(store: MemoryStor
     assert list(recalled) == []
     everything = [hit.relevance for hit in store.recall(question, rerank=rerank, min_relevance=0.0)]
     nearest = [] if recalled.nearest is None else [recalled.nearest.relevance]
-    assert nearest == pytest.approx(sorted(everything)[-1:], abs=0.01)
+    assert nearest == pytest.approx(sorted(everything)[-1:], abs=0.02)  # which others were read changes it a little
     assert recalled.nearest is None or recalled.nearest.strength == "weak"
     assert bool(everything) or is_without_vectors(store)  # no note has a word of the first question
     assert store.recall_pack(question).text == ""
@@ -123,7 +123,7 @@ def test_with_no_floor_even_what_does_not_resemble_the_question_comes() -> None:
 def test_weak_hits_beside_an_answer_do_not_count_as_used() -> None:
     with MemoryStore(":memory:", embedder=ShippedEmbedder(ENGLISH)) as store:
         store.remember_many([{"id": id, "text": text} for id, text in NOTES.items()])
-        hits = store.recall("Who oils the letterpress?", k=6)
+        hits = store.recall("Who oils the letterpress?", k=6, min_relevance=0.0)
         assert {hit.memory.id for hit in hits if hit.strength == "weak"}
         used = {memory.id for memory in store.list_recent(9) if memory.access_count}
         assert used == {hit.memory.id for hit in hits if hit.strength != "weak"} != set()

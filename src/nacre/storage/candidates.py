@@ -366,8 +366,8 @@ def divided(holding: dict[str, int]) -> tuple[list[str], dict[str, int]]:
         read += holding[term]
         if holding[term] <= WEIGHED:
             weighed.append(term)
-        elif read <= POSTINGS_READ or not (weighed or common):
-            common[term] = POSTINGS_READ
+        elif read <= POSTINGS_READ or not (common or any(holding[each] > 1 for each in weighed)):
+            common[term] = POSTINGS_READ  # a form that no memory has counts as one in an earlier state
     return weighed, common
 
 

@@ -112,19 +112,14 @@ def test_old_memories_are_not_compared_again(place: Path) -> None:
         assert is_renewed(store) and compared == []
 
 
-def test_the_process_that_renewed_the_store_goes_on_to_the_end(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("renewing", ["recall", "remember"])
+def test_the_process_that_renewed_the_store_goes_on_to_the_end(
+    place: Path, renewing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(indexing, "STEP", 1)
     monkeypatch.setattr(indexing, "STEPS_SECONDS", 0.0)
     with MemoryStore(place, embedder=model()) as store:
-        store.recall("kettle")
-        assert is_renewed(store)
-
-
-def test_what_a_write_renewed_goes_on_to_the_end_as_well(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "STEP", 1)
-    monkeypatch.setattr(indexing, "STEPS_SECONDS", 0.0)
-    with MemoryStore(place, embedder=model()) as store:
-        store.remember("The teapot is red")
+        getattr(store, renewing)("The red teapot")
         assert is_renewed(store)
 
 

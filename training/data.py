@@ -16,7 +16,7 @@ import numpy as np
 SEED = 20261115
 NEGATIVES = 12  # kept for each question; training draws a few of them anew in each epoch
 LONGEST = 700  # characters of a passage; what follows would be cut off by the token limit
-SOURCES = ("hotpot", "longmemeval", "qmsum", "snli", "semanticmemo", "notes", "across")
+SOURCES = ("hotpot", "longmemeval", "qmsum", "snli", "semanticmemo", "notes", "talks", "across")
 WIDEST_SPAN = 25  # turns; a longer one is about everything
 SAME = 0.92  # cosine from which on a note says the same as an answer, and is no negative
 LEAST = 20  # characters of a turn that can answer a question
@@ -113,11 +113,12 @@ def rephrased(path: Path, most: int) -> Iterator[Example]:
 
 
 def notes(
-    folder: Path, held_out: Sequence[str] = (), most: int = NEGATIVES, near: Near | None = None
+    folder: Path, held_out: Sequence[str] = (), most: int = NEGATIVES, near: Near | None = None, name: str = "notes"
 ) -> Iterator[Example]:
-    """Notes and questions about them, those in the notes' own words too, against the other notes of the same world.
-    With `near`, half of these are the notes that an embedder takes for the likeliest. Questions in another language
-    than their answer are "across": only together with the multilingual part can they be answered."""
+    """Notes, or turns of conversations, and questions about them, those in the notes' own words too, against the other
+    notes of the same world. With `near`, half of these are the notes that an embedder takes for the likeliest.
+    Questions in another language than their answer are "across": only together with the multilingual part can they be
+    answered."""
     for path in sorted(folder.glob("*.notes.jsonl")):
         author = path.name.split(".")[0]
         if author in held_out:
@@ -130,7 +131,7 @@ def notes(
             for row, each in enumerate(questions):
                 answers = {texts[id] for id in each["answers"]}
                 others = [text for text in texts.values() if text not in answers]
-                source = "across" if each["kind"] == "crosslingual" else "notes"
+                source = "across" if each["kind"] == "crosslingual" else name
                 positives = [texts[id] for id in sorted(each["answers"])]
                 first = [] if ranked is None else nearest_others(ranked, row, list(texts.values()), answers, most // 2)
                 rest = example(each["q"], positives, [t for t in others if t not in first], source, most - len(first))

@@ -1,8 +1,11 @@
 """Trains the embedder: gte-small fine-tuned on questions and passages, then a student of MiniLM's shape learns from it.
 
 python training/embedder.py PACKED OUT [--locomo FILE] [--notes FOLDER ...] [--sts FILE] [--beside multilingual.npz]
+python training/embedder.py PACKED OUT1 --seed 1 --only-teacher …       # beside each other, and then
+python training/embedder.py PACKED OUT --teachers OUT1/teacher.npz OUT2/teacher.npz …
 
-With `--beside`, the vectors that `multilingual.py` made, the student at last learns what the two find together.
+With `--beside`, the vectors that `multilingual.py` made, the student at last learns what the two find together. With
+`--teachers` its teacher is the mean of the weights of several, which differ by their seeds.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import gzip
 import json
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import measure
@@ -36,6 +39,7 @@ REPEATS = {
     "snli": 0,  # for the student alone: as examples they cost 2 points on conversations and 1.6 on notes
     "semanticmemo": 0,
     "notes": 3,
+    "talks": 4,
     "across": 0,
 }
 TOGETHER = REPEATS | {"across": 4}  # for the student beside the multilingual part
@@ -67,9 +71,12 @@ class Texts:
         self.tokenizer = Tokenizer.from_file(str(tokenizer))
         self.tokenizer.enable_truncation(TOKENS)
         self.tokenizer.no_padding()
+        self.known: dict[str, list[int]] = {}  # most texts are read many times
 
     def batch(self, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
-        rows = [each.ids for each in self.tokenizer.encode_batch(list(texts))]
+        new = [text for text in dict.fromkeys(texts) if text not in self.known]
+        self.known.update(zip(new, (each.ids for each in self.tokenizer.encode_batch(new)), strict=True))
+        rows = [self.known[text] for text in texts]
         width = max(map(len, rows))
         ids = torch.zeros(len(rows), width, dtype=torch.long)
         mask = torch.zeros(len(rows), width, dtype=torch.long)
@@ -155,10 +162,11 @@ def contrast(
     epochs: int,
     rate: float,
     size: int,
+    seed: int = SEED,
     beside: Beside | None = None,
 ) -> None:
     model.train()
-    plan = [epoch_of(examples, SEED + epoch, TOGETHER if beside else REPEATS) for epoch in range(epochs)]
+    plan = [epoch_of(examples, seed + epoch, TOGETHER if beside else REPEATS) for epoch in range(epochs)]
     steps = sum(len(rows) // size for rows in plan)
     optimizer = torch.optim.AdamW(model.parameters(), rate, weight_decay=0.01)
     slower = schedule(optimizer, steps)
@@ -219,6 +227,12 @@ def between(start: dict, tuned: dict, share: float) -> dict:
     }
 
 
+def mean_of(paths: Sequence[Path]) -> dict[str, torch.Tensor]:
+    """The mean of the weights of several models that began as one."""
+    models = [weights.unpack(path) for path in paths]
+    return {name: torch.from_numpy(np.mean([each[name] for each in models], axis=0)) for name in models[0]}
+
+
 def save(model: BertModel, path: Path) -> None:
     weights.pack(
         {
@@ -228,6 +242,30 @@ def save(model: BertModel, path: Path) -> None:
         },
         path,
     )
+
+
+def fine_tune(
+    teacher: BertModel,
+    texts: Texts,
+    examples: Sequence[list],
+    report: Callable[[str, BertModel], dict[str, float]],
+    *,
+    share: float | None,
+    seed: int,
+) -> None:
+    """Ends at `share` of the way from the starting weights, or at the share that finds most."""
+    report("gte-small", teacher)
+    start = {name: tensor.clone() for name, tensor in teacher.state_dict().items()}
+    contrast(teacher, texts, examples, epochs=3, rate=3e-5, size=64, seed=seed)
+    tuned = {name: tensor.clone() for name, tensor in teacher.state_dict().items()}
+    worth = {}
+    for each in (share,) if share else SHARES:
+        teacher.load_state_dict(between(start, tuned, each))
+        figures = report(f"gte-small, {each} of the way to fine-tuned", teacher)
+        worth[each] = sum(figures[name] for name in figures if name.endswith("any@5") and "crosslingual" not in name)
+    best = max(worth, key=lambda each: worth[each])
+    print("teacher:", best, "of the way")
+    teacher.load_state_dict(between(start, tuned, best))
 
 
 def main() -> None:
@@ -243,8 +281,12 @@ def main() -> None:
     parser.add_argument("--beside", type=Path)
     parser.add_argument("--last", type=int, default=1, help="epochs of examples for the student")
     parser.add_argument("--weight", type=float, default=1.0, help="of the multilingual part")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only-teacher", action="store_true")
+    parser.add_argument("--teachers", type=Path, nargs="*", default=[], help="trained already; their mean teaches")
     given = parser.parse_args()
-    torch.manual_seed(SEED)
+    given.out.mkdir(parents=True, exist_ok=True)
+    torch.manual_seed(SEED + given.seed)
     texts = Texts(given.packed / "tokenizer.json")
     with gzip.open(given.packed / "examples.jsonl.gz", "rt") as file:
         examples = [json.loads(line) for line in file]
@@ -256,19 +298,14 @@ def main() -> None:
         return figures
 
     teacher = bert(given.gte or given.packed / "gte.npz", 12)
-    report("gte-small", teacher)
-    start = {name: tensor.clone() for name, tensor in teacher.state_dict().items()}
-    contrast(teacher, texts, examples, epochs=3, rate=3e-5, size=64)
-    tuned = {name: tensor.clone() for name, tensor in teacher.state_dict().items()}
-    worth = {}
-    for share in (given.share,) if given.share else SHARES:
-        teacher.load_state_dict(between(start, tuned, share))
-        figures = report(f"gte-small, {share} of the way to fine-tuned", teacher)
-        worth[share] = sum(figures[name] for name in figures if name.endswith("any@5") and "crosslingual" not in name)
-    best = given.share or max(worth, key=lambda share: worth[share])
-    print("teacher:", best, "of the way")
-    teacher.load_state_dict(between(start, tuned, best))
+    if given.teachers:
+        teacher.load_state_dict(mean_of(given.teachers), strict=False)
+        report("mean of the teachers", teacher)
+    else:
+        fine_tune(teacher, texts, examples, report, share=given.share, seed=SEED + 100 * given.seed)
     save(teacher, given.out / "teacher.npz")
+    if given.only_teacher:
+        return
     student = bert(given.packed / "minilm.npz", 6)
     report("MiniLM", student)
     passages = sorted({text for each in examples for text in (each[0], *each[1], *each[2])} | set(sentences))

@@ -50,6 +50,7 @@ def main() -> None:
         *data.entailed(given.snli, 10_000),
         *data.rephrased(given.memo, 6_000),
         *data.notes(here / "notes", given.held_out, near=cosines),
+        *data.notes(here / "talks", given.held_out, near=cosines, name="talks"),
     ]
     with gzip.open(given.out / "examples.jsonl.gz", "wt") as file:
         file.writelines(each.to_json() + "\n" for each in examples)

@@ -752,4 +752,4 @@ def test_a_server_renews_its_store_after_an_update_with_another_model(tmp_path: 
         assert first[0].memory.text == TEXTS[0] and "model has changed with an update" in first.notes[0]
         assert wait_for(lambda: not store.recall("kettle").notes)
         assert store.recall("kettle")[0].memory.text == TEXTS[0]
-        assert (store.stats().embedder, store.stats().waiting_for_model) == ("nacre-multilingual-2", 0)
+        assert (store.stats().embedder, store.stats().waiting_for_model) == ("nacre-multilingual-3", 0)

@@ -103,7 +103,7 @@ def test_a_store_that_was_filled_with_the_other_shipped_embedder_opens_with_that
     with MemoryStore(tmp_path / "m.db", settings=replace(Settings(), embedder="english")) as store:
         store.remember("The kettle is in the cupboard")
     with MemoryStore(tmp_path / "m.db", settings=Settings()) as store:
-        assert store.embedder.identity == "nacre-english-2"
+        assert store.embedder.identity == "nacre-english-3"
         assert store.recall("Where is the kettle?")[0].memory.text == "The kettle is in the cupboard"
     background = BackgroundEmbedder(make_embedder(Settings()))
     with (
@@ -111,8 +111,8 @@ def test_a_store_that_was_filled_with_the_other_shipped_embedder_opens_with_that
         MemoryStore(tmp_path / "m.db", settings=Settings(), embedder=background) as again,
         MemoryStore(tmp_path / "new.db", settings=Settings(), embedder=background) as new,
     ):
-        assert store.embedder.identity == "nacre-english-2" and store.embedder is again.embedder
-        assert new.embedder is background and new.embedder.identity == "nacre-multilingual-2"
+        assert store.embedder.identity == "nacre-english-3" and store.embedder is again.embedder
+        assert new.embedder is background and new.embedder.identity == "nacre-multilingual-3"
 
 
 def test_an_embedder_that_the_user_names_is_not_replaced_by_that_of_the_store(tmp_path: Path) -> None:

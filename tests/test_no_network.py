@@ -18,7 +18,7 @@ STRACE = shutil.which("strace")
 WORK = """
 from nacre import MemoryStore
 with MemoryStore() as store:
-    assert store.embedder.identity == "nacre-multilingual-2"
+    assert store.embedder.identity == "nacre-multilingual-3"
     store.remember("The staging database listens on port 5433.")
     found = store.recall("Where does the test server for data answer?")
     assert [hit.memory.text for hit in found] == ["The staging database listens on port 5433."]

@@ -18,7 +18,7 @@ from tests.engine.conftest import Ticking
 from tests.prepared_stores import empty_store
 from tests.samples import existing
 
-SHIPPED = "nacre-english-2"
+SHIPPED = "nacre-english-3"
 TUESDAY = "The weekly sync is on Tuesday at ten in the small room"
 THURSDAY = "We meet on Thursdays now because of the customer calls"
 VANS, AGENCY = "Rosa books the vans for the tour", "Vans are booked by the agency this season"

@@ -52,8 +52,8 @@ def test_without_onnxruntime_the_model_is_unavailable_and_the_error_says_why(mon
 
 def test_the_setting_chooses_all_languages_or_english_alone() -> None:
     every, english = make_embedder(Settings()), make_embedder(Settings(embedder="english"))
-    assert (every.identity, every.dimensions, every.token_limit) == ("nacre-multilingual-2", 576, 254)
-    assert (english.identity, english.dimensions, english.token_limit) == ("nacre-english-2", 384, 254)
+    assert (every.identity, every.dimensions, every.token_limit) == ("nacre-multilingual-3", 576, 254)
+    assert (english.identity, english.dimensions, english.token_limit) == ("nacre-english-3", 384, 254)
     assert not every.ready and not english.ready
 
 

@@ -24,7 +24,7 @@ LEAST_COSINE, LEAST_SHARED_WORDS = 0.4, 0.5
 # fourth of the development notes gets a link, and a third of these lead to a version; the recall of changed facts needs
 # the unlikely ones, too.
 LEAST_ALIKE, POSSIBLE = 0.3, 0.15
-FITTED_TO = ("nacre-multilingual-2", "nacre-english-2")  # what the cosines of others mean for versions is not known
+FITTED_TO = ("nacre-multilingual-3", "nacre-english-3")  # what the cosines of others mean for versions is not known
 
 
 class Compared(NamedTuple):

@@ -205,9 +205,12 @@ class Kind(NamedTuple):
         return identity == self.identity or identity in self.replaces
 
 
-ENGLISH = Kind("nacre-english-2", ENGLISH_WIDTH, EnglishPart, replaces=("nacre-english-1",))
+ENGLISH = Kind("nacre-english-3", ENGLISH_WIDTH, EnglishPart, replaces=("nacre-english-1", "nacre-english-2"))
 MULTILINGUAL = Kind(
-    "nacre-multilingual-2", ENGLISH_WIDTH + PROJECTED_WIDTH, BothParts, replaces=("nacre-multilingual-1",)
+    "nacre-multilingual-3",
+    ENGLISH_WIDTH + PROJECTED_WIDTH,
+    BothParts,
+    replaces=("nacre-multilingual-1", "nacre-multilingual-2"),
 )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nacre import MemoryStore
+from nacre.model.memory import piece_digest
 from nacre.protocols import EmbedderIdentity
 from nacre.remember.derive import chunk, chunk_memory, derive
 from nacre.storage.in_memory import InMemoryBackend
@@ -88,10 +89,34 @@ def test_what_stands_before_each_chunk_takes_its_room() -> None:
     assert cut("one two three four five six", 4, reserved=2) == ["one two ", "three four ", "five six"]
 
 
-def test_a_million_characters_without_a_space_are_cut_in_reasonable_time() -> None:
-    class Letters(WordBag):
-        def count_tokens(self, texts: Sequence[str]) -> list[int]:
-            return [len(text) for text in texts]
+class Letters(WordBag):
+    counted = 0
 
-    spans = chunk("x" * 1_000_000, Letters(token_limit=256))
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        self.counted += sum(map(len, texts))
+        return [len(text) for text in texts]
+
+
+def test_a_million_characters_without_a_space_are_counted_once() -> None:
+    embedder = Letters(token_limit=256)
+    text = "x," * 500_000
+    spans = chunk(text, embedder)
     assert len(spans) == 3907
+    assert embedder.counted == len(text)
+
+
+@pytest.mark.parametrize("data", ["x" * 200_000, "QUJD+/0123-_" * 20_000 + "==", "0af9" * 50_000])
+def test_of_encoded_data_the_beginning_alone_is_embedded(data: str) -> None:
+    embedder = Letters(token_limit=512)
+    before, after = "The logo of the office in Bergen: 图", " is used on every letter."
+    chunks, pieces = chunk_memory(memory(text=before + data + after), embedder)
+    assert pieces == [before + data[:200] + after]
+    assert [(each.start, each.end) for each in chunks] == [(0, len(before + data + after))]
+    assert chunks[0].digest == piece_digest(before + data + after)
+    assert embedder.counted < 1_000
+
+
+def test_a_long_word_that_is_no_encoded_data_is_embedded_whole() -> None:
+    text = "図" * 3_000
+    _, pieces = chunk_memory(memory(text=text), Letters(token_limit=512))
+    assert "".join(pieces) == text

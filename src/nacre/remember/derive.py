@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from nacre.errors import EmbeddingError
@@ -13,19 +14,24 @@ from nacre.text.tokens import joined_stems, sentence_spans, word_spans
 Span = tuple[int, int]
 Check = Callable[[EmbedderIdentity], object]  # raises where the store is bound to another vector space
 
+# A file in base64 or hexadecimal is no language: to embed all of it takes seconds and places it no better.
+ENCODED = re.compile(r"(?<![A-Za-z0-9_+/=-])[A-Za-z0-9_+/=-]{2000,}")
+BEGINNING = 200  # characters of such a run that are embedded
+MOST_CHARACTERS = 16  # a token; a text that has more of them for each token that fits is cut without counting first
+
 
 def chunk(text: str, embedder: Embedder, *, reserved: int = 0) -> list[Span]:
     """Spans cover the text without a gap. `reserved` tokens stay free for the head that precedes each chunk."""
     room = max(embedder.token_limit - reserved, embedder.token_limit // 2, 1)
     # A token is at least one character, so a short text needs no counting.
-    if len(text) <= room or embedder.count_tokens([text])[0] <= room:
+    if len(text) <= room or counted(text, [(0, len(text))], room, embedder)[0] <= room:
         return [(0, len(text))]
     return join_spans(fitting(text, sentence_spans(text), room, embedder), room)
 
 
 def fitting(text: str, spans: Sequence[Span], room: int, embedder: Embedder) -> list[tuple[Span, int]]:
     """Spans with their token counts, at most `room` each: a long sentence is cut at words, a long word anywhere."""
-    counts = embedder.count_tokens([text[start:end] for start, end in spans])
+    counts = counted(text, spans, room, embedder)
     fitted: list[tuple[Span, int]] = []
     for (start, end), tokens in zip(spans, counts, strict=True):
         if tokens <= room or end - start == 1:
@@ -34,6 +40,18 @@ def fitting(text: str, spans: Sequence[Span], room: int, embedder: Embedder) -> 
         words = word_spans(text, start, end)
         fitted += fitting(text, words if len(words) > 1 else slices(start, end, room), room, embedder)
     return fitted
+
+
+def counted(text: str, spans: Sequence[Span], room: int, embedder: Embedder) -> list[int]:
+    """The tokens of each span, or more than `room` where it is so long that it has to be cut in any case."""
+    pieces = [without_encoded(text[start:end]) for start, end in spans]
+    counts = iter(embedder.count_tokens([piece for piece in pieces if len(piece) <= MOST_CHARACTERS * room]))
+    return [next(counts) if len(piece) <= MOST_CHARACTERS * room else room + 1 for piece in pieces]
+
+
+def without_encoded(text: str) -> str:
+    """As it is embedded: of encoded data, the beginning alone."""
+    return ENCODED.sub(lambda run: run[0][:BEGINNING], text)
 
 
 def slices(start: int, end: int, room: int) -> list[Span]:
@@ -96,7 +114,7 @@ def chunk_memory(memory: Memory, embedder: Embedder) -> tuple[tuple[Chunk, ...],
     spans = chunk(memory.text, embedder, reserved=reserved)
     pieces = [head + memory.text[start:end] for start, end in spans]
     chunks = tuple(Chunk(start, end, piece_digest(piece)) for (start, end), piece in zip(spans, pieces, strict=True))
-    return chunks, pieces
+    return chunks, list(map(without_encoded, pieces))
 
 
 def shortened(title: str, embedder: Embedder) -> str:

@@ -21,6 +21,7 @@ from nacre.lifecycle.consolidation import Consolidator
 from nacre.lifecycle.decay import DecayEngine
 from nacre.lifecycle.reflection import ReflectionEngine
 from nacre.model import ExpandSpec
+from nacre.model.journal import HIDDEN_SPACE, MOVED
 from tests.embedders import Moody
 from tests.narrowing import START, capabilities, outcome, world
 from tests.samples import Clock
@@ -400,3 +401,46 @@ def test_what_a_space_is_for_is_taken_back_by_an_admin_alone(store: str, tmp_pat
         assert [note.description for note in opened.space_notes()] == ["The harbour"]
         by_role[Role.ADMIN].undo()
         assert opened.space_notes() == []
+
+
+@pytest.mark.parametrize(
+    "rights",
+    [
+        *(AgentCapabilities(scope) for scope in (ScopeLevel.GLOBAL_READ, ScopeLevel.GLOBAL_WRITE)),
+        user_capabilities(Role.ADMIN, ["open"]),
+    ],
+    ids=["global_read", "global_write", "admin of one space"],
+)
+def test_the_space_to_which_memories_were_moved_is_named_only_to_whom_it_is_open(
+    rights: AgentCapabilities, tmp_path: Path
+) -> None:
+    with MemoryStore(tmp_path / "s.db", space="open", embedder=Moody()) as owner:
+        gone, back = (owner.remember(text) for text in ("The crane is red.", "The quay is long."))
+        owner.move(gone.id, to="takeover")
+        owner.move(back.id, to="takeover")
+        owner.undo()
+    bound = MemoryStore(
+        tmp_path / "s.db", space="open", embedder=Moody(), agent="bot", session="s", capabilities=rights
+    )
+    with bound as narrow:
+        entries = narrow.journal(limit=None)
+        assert [each.memory_id for each in entries if each.kind == MOVED] == [HIDDEN_SPACE] * 3
+        batches = dict.fromkeys(each.operation.batch for each in entries if each.operation.name != "remember")
+        seen: list[object] = [entries, narrow.vocabulary(MOVED), narrow.journal("takeover")]
+        seen += [outcome(call, batch) for batch in batches for call in (narrow.operation, narrow.undo)]
+        assert "takeover" not in str(seen)
+        assert len(batches) == 3
+        assert not narrow.journal("takeover")
+        reasons = [narrow.operation(batch).reason for batch in batches]
+        assert sum("not open to you" in reason for reason in reasons) == 2  # the third was undone before
+
+
+def test_a_user_to_whom_both_spaces_are_open_undoes_a_move_also_after_one_was_renamed(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "s.db", space="open", embedder=Moody()) as owner:
+        moved = owner.remember("The crane is red.")
+        owner.move(moved.id, to="harbour")
+        owner.in_space("harbour").rename_space("port")
+        user = owner.as_user("ada", user_capabilities(Role.ADMIN, ["open", "port"]))
+        assert "harbour" in user.vocabulary(MOVED)
+        user.undo(owner.journal(limit=1)[0])
+        assert owner.get(moved.id) is not None

@@ -10,18 +10,19 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from nacre.access.capabilities import NOTHING, Access, Role, ScopeLevel
-from nacre.engine.engine import FOR_REVIEW, PURGE, RELATION, SPACE, UNDO
+from nacre.engine.engine import FOR_REVIEW, FORMER_NAMES, PURGE, RELATION, SPACE, UNDO
 from nacre.engine.operation_parts import undone_batches
 from nacre.engine.space_names import renamed_in_tokens, why_others_would_enter
 from nacre.errors import AccessDenied, Cancelled, InvalidInput, QueryCostExceeded, QuotaExceeded
 from nacre.files import ThreadLock
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
-from nacre.model.journal import EVERYTHING, MEMORY, UNDO_UNDER_WAY
-from nacre.model.memory import key_of, reverted, size
+from nacre.model.journal import EVERYTHING, HIDDEN_SPACE, MEMORY, MOVED, UNDO_UNDER_WAY
+from nacre.model.memory import json_list, key_of, reverted, size
 from nacre.protocols import (
     ALL,
     TOKEN_KIND,
@@ -432,7 +433,7 @@ class RestrictedReader:
 
     def term(self, kind: str, name: str) -> Data | None:
         """A relation that its own links have, as if the agent had come up with it itself."""
-        if kind in PRIVATE_KINDS:
+        if kind in PRIVATE_KINDS or (kind.startswith(f"{MOVED}/") and not self._knows_space(name)):
             return None
         data, space = self._reader.term(kind, name), self._access.space
         if data is None or self._access.sees_terms(kind) or self._access.is_own_undo(kind, data):
@@ -446,6 +447,8 @@ class RestrictedReader:
     def terms(self, kind: str) -> dict[str, Data]:
         """Of relations, those that the links it sees have; what others wrote about them is not shown."""
         known = {} if kind in PRIVATE_KINDS else self._reader.terms(kind)
+        if kind.startswith(f"{MOVED}/"):
+            known = {name: data for name, data in known.items() if self._knows_space(name)}
         if self._access.sees_terms(kind):
             return known
         if own_undos := {name: data for name, data in known.items() if self._access.is_own_undo(kind, data)}:
@@ -461,9 +464,24 @@ class RestrictedReader:
     ) -> list[JournalEntry]:
         if not self._access.reaches(space):
             return []
+        read = self._seen.read
         if space != self._access.space:  # only a user reaches another one, and sees all of it
-            return self._reader.journal(space, where, newest_first=newest_first, limit=limit)
-        return self._seen.read(where, newest_first=newest_first, limit=limit)
+            read = partial(self._reader.journal, space)
+        entries = read(where, newest_first=newest_first, limit=limit)
+        return [seen for entry in entries if (seen := self._without_hidden_space(entry, where)) is not None]
+
+    def _without_hidden_space(self, entry: JournalEntry, where: JournalFilter) -> JournalEntry | None:
+        """That memories were moved is seen, the name of a space that is not open is not; nor can it be guessed."""
+        if entry.kind != MOVED or self._knows_space(entry.memory_id):
+            return entry
+        return None if where.memory_id is not None else replace(entry, memory_id=HIDDEN_SPACE)
+
+    def _knows_space(self, name: str) -> bool:
+        """Whether it is open, under this name or the present one."""
+        if self._access.reaches(name):
+            return True
+        spaces = self._reader.terms(SPACE).items()
+        return any(name in json_list(data.get(FORMER_NAMES)) and self._access.reaches(now) for now, data in spaces)
 
     def seq_at(self, space: str, time: float) -> int:
         return self._reader.seq_at(space, time)

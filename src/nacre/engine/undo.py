@@ -19,6 +19,7 @@ from nacre.errors import InvalidInput, NacreError, OperationNotFound, StoreFull,
 from nacre.model import TYPES, Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.graph import RELATIONS
 from nacre.model.journal import (
+    HIDDEN_SPACE,
     MEMORY,
     MOVED,
     READ_POSITION,
@@ -72,6 +73,7 @@ def undo(
         return [entry for undo in finished for entry in undo.written]
     refuse_undone(engine.store, space, batches)
     while True:
+        refuse_hidden_space(engine.store, space, batches)
         if other := other_space(engine.store, space, batches):
             return undo_move(engine, (space, other), batches, why)
         try:
@@ -103,16 +105,30 @@ def moved_with(reader: Reader, space: str) -> list[str]:
 
 
 def other_space(store: Reader, space: str, batches: Sequence[str]) -> str:
-    """The other space that one of these operations wrote to, as it is called now; empty where there is none."""
-    entries = (
-        entry for batch in batches for entry in store.journal(space, JournalFilter(batch=batch), limit=LOOKED_AT)
-    )
-    moved = next((entry for entry in entries if entry.kind == MOVED), None)
-    if moved is None:
+    """The other space that one of these operations wrote to, as it is called now; empty where there is none, or where
+    it is hidden."""
+    moved = next(iter(entries_of_moves(store, space, batches)), None)
+    if moved is None or moved.memory_id == HIDDEN_SPACE:
         return ""
     name, batch = moved.memory_id, JournalFilter(batch=moved.operation.batch)
     renamed = (each for each, data in store.terms(SPACE).items() if name in json_list(data.get(FORMER_NAMES)))
     return next((each for each in (name, *renamed) if store.journal(each, batch, limit=1)), name)
+
+
+def entries_of_moves(store: Reader, space: str, batches: Sequence[str]) -> Iterator[JournalEntry]:
+    """Those that name the other space."""
+    for batch in batches:
+        entries = store.journal(space, JournalFilter(batch=batch), limit=LOOKED_AT)
+        yield from (entry for entry in entries if entry.kind == MOVED)
+
+
+def refuse_hidden_space(store: Reader, space: str, batches: Sequence[str]) -> None:
+    """Raises `UndoRefused` for a move to or from a space that is not open to whoever undoes it."""
+    if any(entry.memory_id == HIDDEN_SPACE for entry in entries_of_moves(store, space, batches)):
+        raise UndoRefused(
+            "This operation moved memories between this space and one that is not open to you; let somebody undo it "
+            "who may use both."
+        )
 
 
 def undo_move(engine: Engine, spaces: tuple[str, str], batches: Sequence[str], why: str) -> list[JournalEntry]:
@@ -135,7 +151,7 @@ def reversed_move(engine: Engine, reader: Reader, spaces: tuple[str, str], batch
         entries = list(pages_of(reader, space, batches[0], None))
         if not any(entry.kind == MEMORY for entry in entries):
             raise UndoRefused(
-                f"The journal of the space {space!r} no longer has its part of this operation, or is not open to you; "
+                f"The journal of the space {space!r} no longer has its part of this operation; "
                 "move the memories back by their ids."
             )
         try:
@@ -152,6 +168,7 @@ def check(engine: Engine, space: str, batches: Sequence[str]) -> None:
     if first is None:
         raise OperationNotFound(", ".join(batches))
     refuse_undone(engine.store, space, batches)
+    refuse_hidden_space(engine.store, space, batches)
     if other := other_space(engine.store, space, batches):
         reversed_move(engine, engine.store.observed(Expected()), (space, other), batches)
     elif first.more:

@@ -13,6 +13,7 @@ WITHHELD = "[REDACTED]"  # in the place of words that may be a secret
 SPACE_NAME = "space_name"  # the kind of an entry that renames a space
 MOVE = "move"  # the operation that moves memories to another space, and writes to the journals of both
 MOVED = "other space"  # the kind of an entry that names the other one of the two spaces
+HIDDEN_SPACE = ""  # instead of that name, for whom the space is not open
 JOURNAL = "journal"  # the kind of an entry that says what the journal dropped
 # The reason of operations that nobody asked for at the time.
 UNATTENDED = "maintenance"

@@ -296,6 +296,11 @@ def test_copies_and_maintenance_are_made_by_the_server(over_server: CommandLine,
     assert name in {each["file"] for each in over_server.json("store", "backup", "list")}
     (done,) = over_server.json("maintenance", "tick", "--job", "retain")
     assert (done["job"], done["error"]) == ("retain", "")
+    every = over_server.json("maintenance", "tick", "--dry-run")
+    idle = {each["job"] for each in every if not each["done"]}
+    assert idle
+    printed = over_server.ok("maintenance", "tick", "--dry-run")
+    assert idle.isdisjoint(line.split("\t")[0] for line in printed.splitlines())
     jobs = {each["job"]: each for each in over_server.json("maintenance", "status")["jobs"]}
     assert jobs["retain"]["last_run"] and not jobs["reflect"]["last_run"]
     refused = over_server("maintenance", "prune")

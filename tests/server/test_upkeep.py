@@ -61,6 +61,7 @@ def test_maintenance_says_what_it_would_do_and_a_job_can_be_run(store: MemorySto
     clock.now += 3_000 * 86_400
     jobs = {job.job: job for job in upkeep_of(store, preview=True).jobs}
     assert jobs["decay"].next_at == 0.0 and "1 memory would be moved to the trash" in jobs["decay"].would
+    assert jobs["decay"].would_do == 1 and not jobs["decay"].would_fail
     assert jobs["compact"].every is None and jobs["compact"].would == ""
     assert all(not job.would for job in upkeep_of(store, preview=False).jobs)
     registry, running = Registry(store.acting_as("server").store, clock), Jobs(store.acting_as("server").store, clock)
@@ -68,6 +69,8 @@ def test_maintenance_says_what_it_would_do_and_a_job_can_be_run(store: MemorySto
     result = ended(running, api.start_maintenance("decay")).result
     running.close()
     assert isinstance(result, dict) and isinstance(result["operations"], list) and len(result["operations"]) == 1
+    assert isinstance(result["notes"], list)
+    assert result["results"] == [{"done": 1, "note": result["notes"][0], "error": ""}]
     assert store.count() == 0
     assert {job.job: job for job in api.maintenance().jobs}["decay"].last_at == clock.now
     store.undo(str(result["operations"][0]))

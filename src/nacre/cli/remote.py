@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 from urllib.parse import quote, urlencode
 
 from nacre.cli.cli_context import CliContext
+from nacre.cli.errors import Refused
 from nacre.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -88,13 +89,24 @@ def maintain(cli: CliContext, jobs: Iterable[str], now: float, *, dry_run: bool)
     wanted = list(jobs) or [each.job for each in state.jobs if each.next_at is not None and each.next_at <= now]
     if dry_run:
         return [
-            JobResult(each.job, note=each.would, space=space, dry=True) for each in state.jobs if each.job in wanted
+            JobResult(
+                each.job,
+                each.would_do,
+                "" if each.would_fail else each.would,
+                space,
+                error=each.would if each.would_fail else "",
+                dry=True,
+            )
+            for each in state.jobs
+            if each.job in wanted
         ]
     results = []
     with open_server(cli) as store:
         for job in wanted:
-            notes = store.run_job(f"{store.address}/jobs/maintenance", {"job": job})["notes"]
-            results.append(JobResult(job, note=" ".join(notes), space=space))
+            done = store.run_job(f"{store.address}/jobs/maintenance", {"job": job})
+            if not done["results"]:
+                raise Refused(" ".join(done["notes"]))
+            results += [JobResult(job, space=space, **each) for each in done["results"]]
     return results
 
 

@@ -136,7 +136,10 @@ class ServerApi:
             result = MaintenanceScheduler(store, store.settings).tick(jobs=[job], progress=progress)
             notes = [str(each.error or each.note) for each in result.results]
             busy = [f"Another maintenance is at work ({result.held_by}); repeat it later."] if result.held_by else []
-            return {"notes": [*notes, *busy]}
+            results: list[Json] = [
+                {"done": each.done, "note": each.note, "error": each.error} for each in result.results
+            ]
+            return {"notes": [*notes, *busy], "results": results}
 
         return self._jobs.start("maintenance", store.space, self.asker.user, with_operations(work))
 

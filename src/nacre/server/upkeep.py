@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from nacre.errors import UnknownName
@@ -75,7 +75,7 @@ def setting_lines(settings: Settings, *, visible: bool) -> list[SettingLine]:
 @dataclass(frozen=True, slots=True)
 class UpkeepJob:
     """A job of maintenance: `every` is in seconds, None where it is off; `next_at` is 0 where it is due. `would` says
-    what it would do now, where that was asked for."""
+    what it would do now, or why it would fail, and `would_do` to how many memories, where that was asked for."""
 
     job: str
     every: float | None
@@ -84,6 +84,8 @@ class UpkeepJob:
     done: int
     error: str
     would: str = ""
+    would_do: int = 0
+    would_fail: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +104,11 @@ def upkeep_of(store: MemoryStore, *, preview: bool) -> Upkeep:
     scheduler, jobs = MaintenanceScheduler(store, store.settings), []
     wanted = [name for name, every in scheduler.every.items() if every is not None] if preview else []
     results = scheduler.tick(jobs=wanted, dry_run=True).results if wanted else ()
-    would = {each.job: each.error or each.note for each in results}
+    planned = {each.job: each for each in results}
     for job, _, every, history, next_at in scheduler.states():
-        last = UpkeepJob(
-            job.name, every, history.last_at, next_at, history.done, history.error, would.get(job.name, "")
-        )
+        last = UpkeepJob(job.name, every, history.last_at, next_at, history.done, history.error)
+        if plan := planned.get(job.name):
+            last = replace(last, would=plan.error or plan.note, would_do=plan.done, would_fail=bool(plan.error))
         jobs.append(last)
     return Upkeep(str(scheduler.lease.holder() or ""), jobs, fading(store), DECAY_FLOOR)
 

@@ -66,14 +66,15 @@ def maintenance_command() -> None:
 def tick(cli: CliContext, jobs: tuple[str, ...], dry_run: bool, verbose: bool, form: Form) -> None:
     """Do what is due, once, and list the jobs that did something; with --job, or as JSON or YAML, all of them. Looks
     after every space of the store, unless --space names one."""
-    if remote.is_remote(cli):  # a server does not say how much a job has done
-        print_results(remote.maintain(cli, jobs, cli.now(), dry_run=dry_run), form, everything=True)
+    everything = verbose or bool(jobs) or form in DATA
+    if remote.is_remote(cli):
+        print_results(remote.maintain(cli, jobs, cli.now(), dry_run=dry_run), form, everything=everything)
         return
     with cli.open() as store:
         result = scheduler_of(cli, store).tick(jobs=jobs, dry_run=dry_run)
     if result.held_by:
         raise Refused(f"another maintenance is at work ({result.held_by}); repeat when it has ended.")
-    print_results(result.results, form, everything=verbose or bool(jobs) or form in DATA)
+    print_results(result.results, form, everything=everything)
 
 
 def print_results(results: Sequence[JobResult], form: Form, *, everything: bool) -> None:

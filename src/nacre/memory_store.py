@@ -612,9 +612,11 @@ class MemoryStore(Closing):
         header: str = HEADER,
         token_counter: TokenCounter | None = None,
         fence: bool = True,
+        ids: bool = False,
         **options: Unpack[RecallOptions],
     ) -> Pack:
         """The best memories that fit the budget, as text for a model's context. Only what is packed counts as used.
+        With `ids` each begins with its short id, for a model that may forget or correct it.
         The text says, around the memories, that they are data and not instructions; `fence=False` leaves that out, for
         what no model reads. Weak hits are left out beside others, unless `min_relevance` or the strategy of another
         system is given. Turns of a conversation that state nothing, such as questions, are left out unless a `role` or
@@ -627,10 +629,10 @@ class MemoryStore(Closing):
             recalled = replace(recalled, hits=stated[:max_items] if wide else stated)
         if options.get("min_relevance") is None and (options.get("strategy") or "auto") in NACRE_STRATEGIES:
             recalled = without_padding(recalled)
-        packed = pack(recalled, token_budget, header=header, token_counter=token_counter, fence=fence)
+        packed = pack(recalled, token_budget, header=header, token_counter=token_counter, fence=fence, ids=ids)
         if options.get("as_of") is None:
-            ids = set(packed.ids())
-            self._count_uses(hit for hit in recalled if hit.memory.id in ids)
+            used = set(packed.ids())
+            self._count_uses(hit for hit in recalled if hit.memory.id in used)
         return packed
 
     def _count_uses(self, hits: Iterable[Hit]) -> None:

@@ -35,6 +35,14 @@ def test_each_line_names_the_type_and_comes_in_rank_order_under_the_header() -> 
     assert (packed.truncated, packed.budget, packed.notes) == (False, 100, ("a note",))
 
 
+def test_with_ids_each_line_begins_with_a_short_one_and_the_budget_covers_it() -> None:
+    made = "0f84c2d1-5b6e-4f3a-9c7d-2e1b0a9f8c7d"
+    named = Recollection((Hit(memory(made, "first"), 1.0), Hit(memory("chosen", "second"), 0.5)))
+    packed = pack(named, 100, header="", ids=True)
+    assert packed.text == "- 0f84c2d1 (semantic) first\n- chosen (semantic) second"
+    assert packed.used_tokens == sum(map(estimated_tokens, packed.text.split("\n")))
+
+
 def test_what_does_not_fit_is_passed_over_and_the_walk_goes_on() -> None:
     packed = pack(recalled("short one", "x" * 400, "short two"), 20)
     assert packed.ids() == ["m0", "m2"]

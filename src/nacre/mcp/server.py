@@ -149,7 +149,7 @@ class Prompts:
                 return user_message(text.format(about=arguments.get("about", "")).strip())
             task, store = arguments.get("task", ""), partial(self._provider.store, client_of(context))
             packed = await anyio.to_thread.run_sync(
-                lambda: store().recall_pack(task, token_budget=BUDGET, fence=True), limiter=workers()
+                lambda: store().recall_pack(task, token_budget=BUDGET, fence=True, ids=True), limiter=workers()
             )
         except NacreError as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from error

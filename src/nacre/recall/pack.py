@@ -10,7 +10,7 @@ from typing import TypeAlias
 from nacre.errors import InvalidInput
 from nacre.model import Hit, Memory, Pack, PackedMemory, Recollection
 from nacre.model.fence import escaped, fenced
-from nacre.model.memory import SUSPICION
+from nacre.model.memory import SUSPICION, short_id
 from nacre.model.recollection import conflicting_pairs, with_conflicts
 from nacre.text.grammar import negation_diff
 
@@ -33,8 +33,10 @@ def pack(
     fence: bool,
     header: str = HEADER,
     token_counter: TokenCounter | None = None,
+    ids: bool = False,
 ) -> Pack:
-    """Greedy: a memory that does not fit is skipped, and a smaller one after it may still be added.
+    """Greedy: a memory that does not fit is skipped, and a smaller one after it may still be added. With `ids` the line
+    of each begins with its short id.
 
     The budget covers the memory lines; the header and the fence are not counted.
     """
@@ -45,11 +47,11 @@ def pack(
     used = 0
     distinct = without_copies(recalled)
     for hit in with_conflicts(distinct):
-        tokens = count(hit_line(hit))
+        tokens = count(hit_line(hit, ids=ids))
         if used + tokens <= budget:
             hits.append(hit)
             used += tokens
-    lines = [hit_line(hit) for hit in with_conflicts(hits)]
+    lines = [hit_line(hit, ids=ids) for hit in with_conflicts(hits)]
     counts = list(map(count, lines))
     items = tuple(PackedMemory(hit.memory, hit.score, tokens) for hit, tokens in zip(hits, counts, strict=True))
     if fence and lines:
@@ -104,9 +106,10 @@ def adds_nothing(words: str, memory: Memory, others: str, better: Hit) -> bool:
     return inside and (words is short or len(short) >= NEARLY_ALL * len(long))
 
 
-def hit_line(hit: Hit) -> str:
+def hit_line(hit: Hit, *, ids: bool) -> str:
     marks = hit.marks_by_words
-    return memory_line(hit.memory, (*marks, f"space {hit.space}") if hit.space else marks)
+    label = short_id(hit.memory.id) if ids else ""
+    return memory_line(hit.memory, (*marks, f"space {hit.space}") if hit.space else marks, label=label)
 
 
 def memory_line(memory: Memory, marks: Iterable[str] = (), *, label: str = "") -> str:

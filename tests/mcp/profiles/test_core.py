@@ -87,6 +87,14 @@ def test_a_context_keeps_to_its_budget_and_says_so(agent: Agent) -> None:
     assert agent.ok("context", task="zymurgy")["memories"] == []
 
 
+def test_a_context_shows_the_ids_by_which_its_memories_are_corrected(agent: Agent) -> None:
+    stored = agent.ok("remember", text="The sluice opens at six, before the ferry leaves")["id"]
+    said = agent.told("context", task="when does the sluice open?")
+    assert f"- {stored[:8]} (semantic) The sluice opens at six" in said
+    agent.ok("forget", ids=[stored[:8]])
+    assert "The sluice opens at six" not in agent.told("context", task="when does the sluice open?")
+
+
 def test_a_budget_that_is_too_small_is_an_error_that_says_so(agent: Agent) -> None:
     agent.ok("remember", text="Pilots board off the northern cardinal buoy in westerly winds")
     assert "give 200 or more" in agent.refused("context", task="where do pilots board in westerly winds?", budget=3)

@@ -157,7 +157,7 @@ def nothing(nearest: Memory | None) -> str:
 def context(session: ToolSession, task: str, budget: int = 800) -> Answer:
     if budget < 1:
         raise InvalidInput(f"A budget of {budget} tokens holds no memory; give {SUGGESTED_BUDGET} or more.")
-    packed = session.store.recall_pack(task, token_budget=budget, fence=True)
+    packed = session.store.recall_pack(task, token_budget=budget, fence=True, ids=True)
     if packed.truncated and not packed.items:
         raise InvalidInput(f"What matters does not fit into {budget} tokens; give {SUGGESTED_BUDGET} or more.")
     data: dict[str, Json] = {

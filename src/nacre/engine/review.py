@@ -20,7 +20,7 @@ from nacre.errors import InvalidInput, UnknownName
 from nacre.model import Conflict, Edge, Filter, JournalFilter, Link, Memory, Operation
 from nacre.model.instants import DAY
 from nacre.model.memory import CONFLICTS, CONTRADICTS, DISTINCT, LESSON, SUPERSEDES, TRASHED
-from nacre.model.recollection import effective_from
+from nacre.model.recollection import began, effective_from
 from nacre.model.review import (
     CONTRADICTION,
     DECISIONS,
@@ -332,7 +332,7 @@ def is_open(lookup: Lookup, newer: Memory, older: Memory, kind: str) -> bool:
     if not replaced:
         return True
     since = effective_from(newer)
-    if kind == "duplicate" or since <= effective_from(older) or (older.valid_until or inf) <= since:
+    if kind == "duplicate" or began(newer) <= began(older) or (older.valid_until or inf) <= since:
         return False
     return all(was_chosen(lookup, each) for each in replaced) and not is_chained(lookup, newer, older)
 

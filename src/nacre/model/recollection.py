@@ -9,7 +9,7 @@ from typing import overload
 from nacre.errors import InvalidInput
 from nacre.model.filter import Filter
 from nacre.model.graph import Edge
-from nacre.model.instants import day, last_day
+from nacre.model.instants import DAY, day, last_day
 from nacre.model.memory import CONFLICTS, Link, Memory, short_id
 
 RECENCY_BASES = ("created", "accessed")
@@ -182,10 +182,10 @@ def with_conflicts(hits: Sequence[Hit]) -> list[Hit]:
     by_id = {hit.memory.id: hit.memory for hit in hits}
     named: dict[str, list[Counterpart]] = {id: [] for id in by_id}
     for (newer, older), link in conflicting_pairs(list(by_id.values())).items():
-        times = effective_from(by_id[newer]), effective_from(by_id[older])
-        kind = link.kind if times[0] > times[1] else ""
-        named[newer].append(Counterpart(older, times[1], False, kind, by_id[older].text))
-        named[older].append(Counterpart(newer, times[0], times[0] > times[1], kind, by_id[newer].text))
+        is_newer = began(by_id[newer]) > began(by_id[older])
+        kind = link.kind if is_newer else ""
+        named[newer].append(Counterpart(older, effective_from(by_id[older]), False, kind, by_id[older].text))
+        named[older].append(Counterpart(newer, effective_from(by_id[newer]), is_newer, kind, by_id[newer].text))
     return [
         hit if list(hit.conflicts) == named[hit.memory.id] else replace(hit, conflicts=tuple(named[hit.memory.id]))
         for hit in hits
@@ -213,7 +213,15 @@ def conflicting_pairs(memories: Sequence[Memory]) -> dict[tuple[str, str], Link]
 
 def age_order(memory: Memory) -> tuple[float, float, str]:
     """Sorts the older of two before the newer."""
-    return effective_from(memory), memory.created_at, memory.id
+    return began(memory), memory.created_at, memory.id
+
+
+def began(memory: Memory) -> float:
+    """As `effective_from`, to be compared: of what began on a day, without a clock, the later was written later."""
+    start = effective_from(memory)
+    dated = memory.occurred_at if memory.valid_from is None else memory.valid_from
+    is_day = start == dated and start % DAY == 0
+    return max(start, min(memory.created_at, start + DAY - 1)) if is_day else start
 
 
 def effective_from(memory: Memory) -> float:

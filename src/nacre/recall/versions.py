@@ -9,7 +9,7 @@ from itertools import accumulate, islice
 from nacre.model import Hit, Memory, Reason
 from nacre.model.instants import day, last_day
 from nacre.model.memory import MAY_REPLACE, Link, short_id
-from nacre.model.recollection import FAIR, STRONG, conflicting_pairs, effective_from
+from nacre.model.recollection import FAIR, STRONG, began, conflicting_pairs, effective_from
 from nacre.recall.gather import Question
 from nacre.recall.signals import time_match
 from nacre.text.tokens import has_digit
@@ -121,7 +121,7 @@ def rank_older_above_newer(hits: Sequence[Hit], question: Question) -> list[Hit]
     ordered, pairs = list(hits), newer_and_older(hits)
     memories = {hit.memory.id: hit.memory for hit in hits}
     replaced = {older for _, older in pairs}
-    for newer, older in sorted(pairs, key=lambda pair: -effective_from(memories[pair[1]])):
+    for newer, older in sorted(pairs, key=lambda pair: -began(memories[pair[1]])):
         at = {hit.memory.id: i for i, hit in enumerate(ordered)}
         above, below = ordered[at[newer]], ordered[at[older]]
         then = is_of_time_asked_for(below.memory, above.memory, question)
@@ -155,7 +155,7 @@ def is_of_time_asked_for(older: Memory, newer: Memory, question: Question) -> bo
 
 
 def older_may_precede(older: Hit, newer: Hit) -> bool:
-    before = effective_from(older.memory) < effective_from(newer.memory)
+    before = began(older.memory) < began(newer.memory)
     return before and older.memory.trust >= newer.memory.trust and answers_too(older, newer, FAR_LESS_RELEVANT)
 
 
@@ -242,7 +242,7 @@ def newer_versions(hits: Sequence[Hit]) -> dict[str, list[tuple[str, Link]]]:
             link = memory.version_link(former)
             if link is not None and older is not memory and not memory.is_settled_with(older):
                 newer.setdefault(older.id, []).append((memory.id, link))
-    age = {hit.memory.id: effective_from(hit.memory) for hit in hits}
+    age = {hit.memory.id: began(hit.memory) for hit in hits}
     return {id: sorted(newer[id], key=lambda pair: -pair[1].weight) for id in sorted(newer, key=age.__getitem__)}
 
 
@@ -263,7 +263,7 @@ def may_precede(newer: Memory, older: Memory, question: Question) -> bool:
 
 def is_newer(newer: Memory, older: Memory) -> bool:
     """Not where they are equally old, nor where the newer one is trusted less."""
-    return effective_from(newer) > effective_from(older) and newer.trust >= older.trust
+    return began(newer) > began(older) and newer.trust >= older.trust
 
 
 def raised(

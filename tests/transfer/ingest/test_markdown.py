@@ -138,6 +138,20 @@ def test_a_note_that_is_no_text_is_named_and_takes_nothing_away(store: MemorySto
     assert (counts(tally), tally.broken, texts(store)) == ((0, 0, 0, 0), 1, ["one"])
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "latin-1"])
+def test_a_note_in_another_encoding_is_named_with_what_to_do(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "note.md"
+    path.write_bytes("The well in the Höfe is deep.".encode(encoding))
+    (piece,) = FORMATS["markdown"].read(path)
+    assert isinstance(piece, Broken) and piece.reason == "not UTF-8 text; save it as UTF-8"
+
+
+def test_a_note_whose_every_second_byte_is_empty_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "note.md"
+    path.write_bytes("The well is deep.".encode("utf-16-le"))  # which is UTF-8, too
+    assert [type(piece) for piece in FORMATS["markdown"].read(path)] == [Broken]
+
+
 def test_a_note_read_twice_changes_nothing(store: MemoryStore, tmp_path: Path) -> None:
     path = tmp_path / "n.md"
     assert counts(ingest(store, path, NOTE)) == (6, 0, 0, 0)

@@ -108,8 +108,8 @@ def with_one_date_order(chosen: Sequence[tuple[Path, Format]]) -> tuple[list[tup
 def files(paths: tuple[Path, ...], left_out: Callable[[Path, str], None] | None = None) -> Iterator[tuple[Path, bool]]:
     """Each file once, and whether it was named itself; folders are walked in order. Raises `InvalidInput`.
 
-    `left_out` gets each file that is not read, and the reason: a pipe, which may never end, or a symlink that leads out
-    of the folder.
+    `left_out` gets each file that is not read, and the reason: a pipe, which may never end, a symlink that leads out
+    of the folder, or a name that is not UTF-8.
     """
     seen: set[Path] = set()
     for path in paths:
@@ -118,13 +118,22 @@ def files(paths: tuple[Path, ...], left_out: Callable[[Path, str], None] | None 
         if not path.is_file() and not path.is_dir():
             raise InvalidInput(f"{path} is {NOT_A_FILE}; name a file or a folder to ingest.")
         for file, named in [(path, True)] if path.is_file() else [(each, False) for each in walked(path)]:
-            reason = "" if named else unfit(file, path)
+            reason = why_unnameable(file) or ("" if named else unfit(file, path))
             if reason:
                 if left_out is not None:
                     left_out(file, reason)
             elif file.resolve() not in seen:
                 seen.add(file.resolve())
                 yield file, named
+
+
+def why_unnameable(file: Path) -> str:
+    """Why no memory can name the file; empty when it can. The bytes of a name need not be text."""
+    try:
+        str(file).encode()
+    except UnicodeEncodeError:
+        return "its name is not UTF-8; rename it"
+    return ""
 
 
 def unfit(file: Path, folder: Path) -> str:

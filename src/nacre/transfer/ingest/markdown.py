@@ -56,6 +56,9 @@ class Front:
     unread: str = ""  # what could not be understood
 
 
+NOT_UTF_8 = "not UTF-8 text; save it as UTF-8"
+
+
 @dataclass(slots=True)
 class Part:
     """Lines that belong together: a list item with what is indented below it, or paragraphs."""
@@ -81,10 +84,13 @@ def read(path: Path, *, tools: bool = False, day_first: bool = False) -> Iterato
         text = content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
         front, body = front_of(text, day_first=day_first)
     except UnicodeDecodeError:
-        yield Broken("the file", "not UTF-8 text", size)
+        yield Broken("the file", NOT_UTF_8, size)
         return
     except InvalidInput as error:
         yield Broken("the file", str(error), size)
+        return
+    if "\0" in text:  # such as UTF-16 without its mark, which can be read as UTF-8
+        yield Broken("the file", NOT_UTF_8, size)
         return
     if front.unread:
         yield Remark("the front matter", f"not understood: {front.unread}; the rest of the note is taken", size)

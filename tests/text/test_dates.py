@@ -513,6 +513,31 @@ def test_words_that_are_no_time_are_refused_with_examples(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("now", "text", "then"),
+    [
+        ("2026-01-31T12", "in 1 month", "2026-02-28T12"),
+        ("2026-01-31T12", "in a month", "2026-02-28T12"),
+        ("2026-01-31T12", "6 months from now", "2026-07-31T12"),
+        ("2026-03-31T09", "1mo ago", "2026-02-28T09"),
+        ("2026-01-15T09", "1 month ago", "2025-12-15T09"),
+        ("2026-01-15T09", "13 months ago", "2024-12-15T09"),
+        ("2024-02-29T09", "a year ago", "2023-02-28T09"),
+        ("2024-02-29T09", "in 4 years", "2028-02-29T09"),
+        ("2024-02-29T09", "in an hour", "2024-02-29T10"),
+        ("2024-02-29T09", "0y", "2024-02-29T09"),
+    ],
+)
+def test_months_and_years_from_now_are_those_of_the_calendar(now: str, text: str, then: str) -> None:
+    assert moment(text, at(now)) == at(then)
+
+
+@pytest.mark.parametrize("text", ["in 9000 years", "3000 years ago", "in 999999 months"])
+def test_no_year_of_the_calendar_is_no_time(text: str) -> None:
+    with pytest.raises(InvalidInput):
+        moment(text, at("2026-01-31"))
+
+
+@pytest.mark.parametrize(
     ("text", "back"), [("30m", 1800), ("2h", 7200), ("7d", 604800), ("4w", 2419200), (" 1 D ", 86400)]
 )
 def test_a_length_means_that_long_ago(text: str, back: float) -> None:

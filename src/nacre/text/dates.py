@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from calendar import monthrange
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -295,10 +296,11 @@ def next_windows(text: str, now: float, *, today: bool = False) -> list[Window]:
 
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
-# The first letters of a unit decide, and "mo" before "m".
-TYPED_UNITS = {"mi": MINUTE, "mo": 30.44 * DAY, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY, "y": 365.25 * DAY}
+# The first letters of a unit decide. Those of the calendar are no lengths.
+TYPED_UNITS = {"mi": MINUTE, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
+TYPED_MONTHS = {"mo": 1, "y": 12}
 TYPED_LENGTH = re.compile(
-    r"(?P<ahead>in\s+)?(?P<count>\d{1,6})\s*"
+    r"(?P<ahead>in\s+)?(?P<count>\d{1,6}|(?:an?|one)\b)\s*"
     r"(?P<unit>m|min(?:ute)?s?|h|hrs?|hours?|d|days?|w|wks?|weeks?|mo|months?|y|yrs?|years?)"
     r"(?P<side>\s+(?:ago|from now))?",
     re.ASCII,
@@ -320,11 +322,10 @@ def typed_span(text: str, now: float, *, ahead: bool = False) -> tuple[float, fl
     """Times as people type them and no question has them: `30 min`, `2mo`, `in 3 days`, `31.3.2026`, `yesterday 9:30`,
     `3pm`. A clock is UTC, as all times are. A length alone is in the past, or with `ahead` in the future."""
     if length := TYPED_LENGTH.fullmatch(text):
-        unit = next(each for name, each in TYPED_UNITS.items() if length["unit"].startswith(name))
         side = (length["side"] or "").strip()
         forward = bool(length["ahead"]) or side == "from now" or (ahead and not side)
-        at = now + int(length["count"]) * (unit if forward else -unit)
-        return (at, at) if FIRST <= at <= LAST else None
+        at = moved(now, int(length["count"]) if length["count"].isdecimal() else 1, length["unit"], forward=forward)
+        return None if at is None else (at, at)
     midnight = datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     try:
         if date := TYPED_DATE.fullmatch(text):
@@ -340,6 +341,23 @@ def typed_span(text: str, now: float, *, ahead: bool = False) -> tuple[float, fl
     except ValueError:  # the 31st of February, 25 o'clock
         return None
     return None
+
+
+def moved(now: float, count: int, unit: str, *, forward: bool) -> float | None:
+    """So many units from now; None beyond all times. A month or year later is the same day of it, or its last one."""
+    steps = count if forward else -count
+    months = next((each for name, each in TYPED_MONTHS.items() if unit.startswith(name)), None)
+    if months is None:
+        at = now + steps * next(each for name, each in TYPED_UNITS.items() if unit.startswith(name))
+    else:
+        start = datetime.fromtimestamp(now, UTC)
+        years, month = divmod(start.month - 1 + steps * months, MONTHS_OF_YEAR)
+        year = start.year + years
+        if not MINYEAR <= year <= MAXYEAR:
+            return None
+        day = min(start.day, monthrange(year, month + 1)[1])
+        at = start.replace(year=year, month=month + 1, day=day).timestamp()
+    return at if FIRST <= at <= LAST else None
 
 
 def is_question(text: str) -> bool:

@@ -43,6 +43,13 @@ from nacre.text.tokens import (
         ("O'Brien's", ["obrien", "brien"]),
         ("it’s we've I'd", ["it", "weve", "id"]),
         ("Straße", ["strasse"]),
+        (
+            "super\u00admarket pass\u200bport dra\u200cwer \ufeffsta\u2060tion",
+            ["supermarket", "passport", "drawer", "station"],
+        ),
+        ("\u202bhalf\u202c-\u200eopen", ["half_open", "half", "open"]),
+        ("می\u200cخواهم", ["می", "خواهم"]),
+        ("\u200b\u200d", []),
         ("Łódź Tromsø Đorđe Kılıç œuvre", ["lodz", "tromso", "dorde", "kilic", "oeuvre"]),
         ("Ａ棟 ﾃｽﾄ", ["a", "棟", "テス", "スト"]),
         ("猫が好き", ["猫が", "が好", "好き"]),

@@ -49,6 +49,11 @@ OTHER_WIDTHS = re.compile("[\uff01-\uffee]+")
 UNFOLDED = str.maketrans(
     {"ß": "ss", "ł": "l", "ø": "o", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
 )
+# Soft hyphens, joiners, places where a line may break, and marks of direction; not the non-joiner of Persian, which
+# parts the words that it stands between.
+INVISIBLE = re.compile(
+    "[\u00ad\u061c\u180e\u200b\u200d-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+|(?<![\u0600-\u06ff])\u200c"
+)
 JOINTS = re.compile(rf"[^\w{MARKS}]+")
 LONGEST = 64  # a longer "word" is data, not language; its head is enough to find it
 AROUND_WORDS = '.,;:!?()"'  # signs that are no part of a word and no word themselves
@@ -66,8 +71,10 @@ def words(text: str) -> list[str]:
 
 
 def composed(text: str) -> str:
+    """As it is read: without the invisible signs inside words that web pages and word processors leave."""
     if text.isascii():
         return text
+    text = INVISIBLE.sub("", text)
     text = OTHER_WIDTHS.sub(lambda match: unicodedata.normalize("NFKC", match.group()), text)
     return unicodedata.normalize("NFC", text)
 

@@ -21,6 +21,7 @@ from nacre.lifecycle.automatic_backup import (
     attempt_file,
     automatic_backups,
     began_at,
+    is_due,
     last_attempt,
     lock_file,
     make_copy,
@@ -70,6 +71,14 @@ def test_a_command_that_writes_to_a_store_of_yesterday_leaves_a_copy_that_can_be
     assert [each["kind"] for each in nacre.json("backup", "list")] == ["automatic"]
     nacre.process("remember", "a second one on the same day")
     assert made(settings) == [copy]
+
+
+def test_a_store_that_was_begun_by_a_clock_which_was_set_back_is_copied(tmp_path: Path) -> None:
+    now, known = time.time(), Settings(store=str(tmp_path / "s.db"), embedder="hashing")
+    with MemoryStore(settings=known, clock=lambda: now + 400 * DAY) as store:
+        store.remember("the heron stands in the shallow water")
+        assert is_due(known, store.backend, DAY, now)
+        assert not is_due(known, store.backend, DAY, now + 400 * DAY)  # it is a new store
 
 
 def test_a_new_store_a_question_and_a_store_in_memory_leave_no_copy(nacre: CommandLine) -> None:

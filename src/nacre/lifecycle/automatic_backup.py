@@ -88,7 +88,7 @@ def due_at(settings: Settings, backend: Backend, every: float, now: float) -> fl
     newest = newest_copy(settings)
     if newest is None:
         began = began_at(backend)
-        return None if began is None else began + YOUNG_SECONDS
+        return None if began is None else began + YOUNG_SECONDS if began < now + SET_BACK else now
     at = newest + every if newest < now + SET_BACK else now
     return at if at > now or written_since(backend, newest) else None
 

@@ -86,3 +86,40 @@ def test_a_time_without_an_end_has_no_such_day() -> None:
 )
 def test_ends_exceptions_and_longer_times_count_less(text: str, weight: float) -> None:
     assert recurrence_weight(text, [THURSDAY]) == weight
+
+
+def day_window(first: str, days: int = 1) -> Window:
+    return Window(seconds(first), seconds(first) + days * DAY, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "days", "other"),
+    [
+        ("The rent is due on the 31st of every month.", ("2026-05-31", "2026-04-30", "2028-02-29"), "2026-05-30"),
+        ("Every month on the 5th the meters are read.", ("2026-05-05",), "2026-05-06"),
+        ("Payroll runs monthly, on the 1st and the 15th.", ("2026-05-01", "2026-06-15"), "2026-05-05"),
+        ("Invoices go out on the last day of each month.", ("2026-02-28", "2026-05-31"), "2026-05-30"),
+        ("Die Miete wird am 15. jeden Monats abgebucht.", ("2026-05-15",), "2026-05-16"),
+        ("Am letzten Tag jeden Monats ist Inventur.", ("2026-04-30",), "2026-04-29"),
+        ("El alquiler se paga el día 5 de cada mes.", ("2026-05-05",), "2026-05-06"),
+        ("Le loyer est dû le 1er de chaque mois.", ("2026-05-01",), "2026-05-02"),
+        ("每月5日交房租。", ("2026-05-05",), "2026-05-06"),
+    ],
+)
+def test_what_comes_every_month_is_of_that_day_of_each(text: str, days: tuple[str, ...], other: str) -> None:
+    assert [recurrence_weight(text, [day_window(each)]) for each in days] == [1.0] * len(days)
+    assert recurrence_weight(text, [day_window(other)]) == 0.0
+    assert recurrence_weight(text, [day_window("2026-01-01", 365)]) == 0.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The rent is due on the 5th.",
+        "It is paid every month until the 5th of May.",
+        "Every month we sell 5 boats at 5.00 each.",
+        "The monthly report is at 05:05, room 5.",
+    ],
+)
+def test_a_number_is_no_day_of_every_month(text: str) -> None:
+    assert recurrence_weight(text, [day_window("2026-04-05")]) == 0.0

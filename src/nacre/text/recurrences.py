@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -38,6 +39,19 @@ ENDS = re.compile(
     re.IGNORECASE,
 )
 EXCEPT = re.compile(r"\b(?:except|but not|außer|sauf|excepto|salvo|tranne)\b.*", re.IGNORECASE | re.DOTALL)
+MONTHLY = re.compile(
+    r"\b(?:(?:every|each)\s+month|monthly|jede[ns]\s+monats?|monatlich|cada\s+mes|chaque\s+mois|ogni\s+mese)\b|每月|毎月",
+    re.IGNORECASE,
+)
+# «on the 31st», «am 15.», «el día 5», «le 1er»; not a time of day, nor the date of a month
+DAY_OF_MONTH = re.compile(
+    r"\b(?P<last>last\s+day|end\s+of|letzten?\s+tag|ende|último\s+día|dernier\s+jour|ultimo\s+giorno)\b"
+    r"|(?<![\w.:/-])(?:(?P<english>\d{1,2})(?:st|nd|rd|th)\b|(?P<german>\d{1,2})\.(?=\s+(?:jede|monat|tag|und\b|oder\b))"
+    r"|(?:el(?:\s+día)?|le|il)\s+(?P<romance>\d{1,2})(?:er|º|°)?(?=\s+(?:de|di|d['’])\s+))"
+    r"|(?P<chinese>\d{1,2})\s*[日号號]",
+    re.IGNORECASE,
+)
+LONGEST_WITH_DAY_OF_MONTH = 14 * DAY  # half a month; a longer time has most such days
 LONGEST_WITH_WEEKDAYS = 2 * DAY  # a weekend; a longer time has most weekdays, and asks for none of them
 # The weight of a weekday that a text names without saying that it comes again («Choir: Friday 19:00»), and of a time
 # longer than the one asked for («reports in May», «closed from May to July»): it touches that time, and is not
@@ -56,6 +70,8 @@ def sentence_weights(sentence: str, asked: Sequence[Window]) -> Iterator[float]:
     if ENDS.search(sentence):
         return
     sentence = EXCEPT.sub("", sentence)
+    if MONTHLY.search(sentence):
+        yield from (1.0 for window in asked if names_day_of_month(sentence, window))
     singular = PLURAL_WEEKDAY.sub(lambda match: match[1] or match[2], sentence)
     recurs = RECURS.search(sentence) is not None
     weekly = (recurs or PLURAL_WEEKDAY.search(sentence)) and not ONE_OF_SEVERAL.search(sentence)
@@ -70,6 +86,16 @@ def sentence_weights(sentence: str, asked: Sequence[Window]) -> Iterator[float]:
                 yield from (weight_of_return(mention, near, window) for mention in mentioned)
             if window.end - window.start <= LONGEST_WITH_WEEKDAYS and names_weekday(text, mentioned, window):
                 yield 1.0 if weekly else PERHAPS_THEN
+
+
+def names_day_of_month(sentence: str, window: Window) -> bool:
+    """Whether it names a day of the month that lies in the window. The 31st is the last day of a shorter month."""
+    if window.start == FIRST or window.end - window.start > LONGEST_WITH_DAY_OF_MONTH:
+        return False
+    named = {31 if match["last"] else int(match[match.lastgroup or 0]) for match in DAY_OF_MONTH.finditer(sentence)}
+    first, last = (datetime.fromtimestamp(at, UTC).date() for at in (window.start, window.end - 1))
+    days = (first + timedelta(days=n) for n in range((last - first).days + 1))
+    return any(min(day, monthrange(each.year, each.month)[1]) == each.day for each in days for day in named)
 
 
 def weight_of_return(mention: Mention, near: datetime, window: Window) -> float:

@@ -49,6 +49,16 @@ def broken(*_given: object, **_named: object) -> None:
     raise RuntimeError("the tooth hurts")
 
 
+def test_a_job_is_due_where_a_clock_that_was_set_back_recorded_its_last_run(store: MemoryStore, clock: Turned) -> None:
+    scheduler = scheduler_of(store)
+    clock.at += 400 * DAY
+    assert "decay" in jobs_of(scheduler.tick())
+    clock.at -= 400 * DAY
+    states = {each.job.name: each.next_at for each in scheduler.states()}
+    assert states["decay"] == 0.0
+    assert "decay" in jobs_of(scheduler.tick())
+
+
 def test_the_first_tick_does_both_and_the_second_nothing(store: MemoryStore) -> None:
     remember_old(store)
     remember_episodes(store)

@@ -278,7 +278,8 @@ class MaintenanceScheduler:
                 every, history = self._every(job, store), self._histories.history(job.key(store.space))
                 next_at = None if every is None else self._due_at(job, every, now)
                 if next_at is not None and every is not None and history.last_at is not None:
-                    next_at = max(next_at, history.last_at + every)
+                    waits = not history.due(every, now) or history.last_at <= now  # else the clock was set back
+                    next_at = max(next_at, history.last_at + every) if waits else next_at
                 yield JobState(job, "" if job.per_store else store.space, every, history, next_at)
 
     def _run_while_held(self, stop: threading.Event) -> None:

@@ -16,7 +16,7 @@ from nacre.model.instants import DAY
 from nacre.recall.pack import ALL_WEAK, estimated_tokens, without_padding
 from nacre.recall.pack import pack as pack_with_fence
 from tests.embedders import WordBag
-from tests.samples import memory
+from tests.samples import Clock, memory
 
 JUNE = 1_750_000_000.0  # 15 June 2025
 
@@ -117,7 +117,9 @@ def test_what_was_settled_and_what_says_the_same_is_not_marked(link: Link) -> No
     [
         ({"created_at": JUNE}, "2025-06-15"),
         ({"created_at": JUNE + DAY, "occurred_at": JUNE}, "2025-06-15"),
-        ({"created_at": JUNE - DAY, "valid_from": JUNE}, "since 2025-06-15"),
+        ({"created_at": JUNE + DAY, "valid_from": JUNE}, "since 2025-06-15"),
+        ({"created_at": JUNE - DAY, "updated_at": JUNE + DAY, "valid_from": JUNE}, "since 2025-06-15"),
+        ({"created_at": JUNE - DAY, "valid_from": JUNE}, "from 2025-06-15"),
         ({"created_at": JUNE - DAY, "valid_until": JUNE}, "until 2025-06-15"),
         ({"created_at": JUNE, "valid_from": JUNE, "valid_until": JUNE + DAY}, "2025-06-15 to 2025-06-16"),
     ],
@@ -134,6 +136,17 @@ def test_a_line_says_what_held_before_and_until_when() -> None:
     assert line.startswith('- (semantic) Postmark it is [was: "We send mail by SendGrid xxx')
     assert line.endswith('xxx…", until 2025-06-15]')
     assert len(line) < 160
+
+
+def test_a_line_does_not_say_of_a_change_to_come_that_it_was(tmp_path: Path) -> None:
+    clock = Clock(JUNE)
+    with MemoryStore(tmp_path / "s.db", embedder=WordBag(), clock=clock) as store:
+        old = store.remember("The rent is 400")
+        store.remember("The rent is 450", replaces=old.id, valid_from=JUNE + 30 * DAY)
+        for at in (JUNE + DAY, JUNE + 60 * DAY):
+            clock.now = at
+            text = store.recall_pack("What is the rent?", header="", fence=False).text
+            assert text == '- (semantic) The rent is 450 [from 2025-07-15, until 2025-07-15: "The rent is 400"]'
 
 
 def test_a_negative_budget_is_refused() -> None:

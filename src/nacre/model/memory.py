@@ -145,10 +145,15 @@ class Memory:
             first = day(self.valid_from)
             return f"{first} to {max(first, last_day(self.valid_until))}"  # what never held ends as it begins
         if self.valid_from is not None:
-            return f"since {day(self.valid_from)}"
+            return f"{'from' if self.was_written_ahead else 'since'} {day(self.valid_from)}"
         if self.valid_until is not None:
             return f"until {last_day(self.valid_until)}"
         return day(self.happened_at) if self.happened_at else ""
+
+    @property
+    def was_written_ahead(self) -> bool:
+        """Whether it began to hold after it was last written: a reader may see it before that."""
+        return self.valid_from is not None and self.valid_from > max(self.created_at, self.updated_at)
 
     def holds_at(self, at: float) -> bool:
         """Whether it had begun and not ended then, as far as is known."""

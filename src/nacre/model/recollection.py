@@ -147,7 +147,7 @@ class Hit:
     @property
     def marks(self) -> tuple[str, ...]:
         """What it replaced and what it conflicts with; others are named by their ids."""
-        return (*map(str, self.conflicts), *([] if self.was is None else [former(self.was)]))
+        return (*map(str, self.conflicts), *([] if self.was is None else [former(self.was, self.memory)]))
 
     @property
     def marks_by_words(self) -> tuple[str, ...]:
@@ -166,10 +166,13 @@ LONGEST_NAME = 40  # characters that tell one memory of a pack from the others
 LONGEST_FORMER = 80  # characters of a superseded text: it says what changed, and does not compete with what holds
 
 
-def former(memory: Memory) -> str:
-    """What held before, and until when."""
-    until = "" if memory.held_until is None else f", until {last_day(memory.held_until)}"
-    return f'was: "{shortened(memory.text, LONGEST_FORMER)}"{until}'
+def former(memory: Memory, successor: Memory) -> str:
+    """What held before, and until when; of what was to change later, what may still hold."""
+    text = f'"{shortened(memory.text, LONGEST_FORMER)}"'
+    if memory.held_until is None:
+        return f"was: {text}"
+    until = f"until {last_day(memory.held_until)}"
+    return f"{until}: {text}" if successor.was_written_ahead else f"was: {text}, {until}"
 
 
 def shortened(text: str, longest: int) -> str:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from nacre.models import tokenizers
 from nacre.models.pieces import StoredPieces, sorted_checksums
 from nacre.models.tokenizers import CACHED_LENGTH, CACHED_WORDS, END_ID, START_ID, UNKNOWN_ID, Unigram
 
@@ -58,3 +59,29 @@ def test_pieces_with_the_same_checksum_are_told_apart() -> None:
     assert order[0][0] == order[0][1]
     stored = StoredPieces(b"plumless\nbuckeroo\n", order)
     assert [stored.get(piece) for piece in (*same, "plum", "\ud800")] == [0, 1, None, None]
+
+
+@pytest.mark.parametrize("text", ["newspaper" * 20, "per" * 40 + "ß" * 9 + "newsp", "ßa" * 50, "s"])
+def test_knowing_how_long_pieces_are_changes_no_split(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokenizers, "MANY_LETTERS", 0)
+    stored = StoredPieces("".join(f"{piece}\n" for piece in PIECES).encode(), sorted_checksums(PIECES))
+    knowing = Unigram(stored, SCORES, min(SCORES), stored.lengths)
+    assert knowing.split(text) == unigram().split(text)
+
+
+def test_of_a_script_without_blanks_hardly_more_than_its_pieces_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokenizers, "MANY_LETTERS", 500)
+    stored = Counted("".join(f"{piece}\n" for piece in PIECES).encode(), sorted_checksums(PIECES))
+    knowing = Unigram(stored, SCORES, min(SCORES), stored.lengths)
+    for _ in range(6):
+        stored.asked = 0
+        knowing.split("部署" * 50)
+    assert stored.asked <= 102
+
+
+class Counted(StoredPieces):
+    asked = 0
+
+    def get(self, piece: str, /) -> int | None:
+        self.asked += 1
+        return super().get(piece)

@@ -88,6 +88,15 @@ class StoredPieces:
             place += 1
         return None
 
+    def lengths(self) -> dict[str, int]:
+        """By the first one or two characters of pieces: how long the longest piece is that begins so."""
+        longest: dict[str, int] = {}
+        for piece in self._lines.decode("utf-8").split("\n"):
+            begins = piece[:2]
+            if len(piece) > longest.get(begins, 0):
+                longest[begins] = len(piece)
+        return longest
+
 
 def sorted_checksums(pieces: Iterable[str]) -> NDArray[np.uint32]:
     """Two rows: the checksums of the pieces, rising, and the number of the piece that each is of."""

@@ -74,7 +74,7 @@ class MultilingualPart:
         check_files("multilingual", folder)
         pieces = StoredPieces((folder / "unigram.txt").read_bytes(), np.load(folder / "unigram_order.npy"))
         scores = np.load(folder / "unigram.npy")
-        self._tokenizer = Unigram(pieces, scores.data, float(scores.min()))
+        self._tokenizer = Unigram(pieces, scores.data, float(scores.min()), pieces.lengths)
         self._table = PieceTable(folder / "pieces.bin")
         self._session = open_session(folder / "multilingual.onnx")
         self._width = WIDTH

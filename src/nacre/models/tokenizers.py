@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -194,6 +194,7 @@ UNKNOWN_ID, START_ID, END_ID = 0, 1, 2  # of Unigram
 SPACE = "▁"  # stands at the beginning of every word
 UNKNOWN_PENALTY = 10.0  # below the rarest piece, as in the reference
 LONGEST_PIECE = 16  # characters
+MANY_LETTERS = 4_000  # of long words, from which on it is worth to know how long the pieces are that begin like this
 
 
 class PieceNumbers(Protocol):
@@ -202,14 +203,22 @@ class PieceNumbers(Protocol):
     def get(self, piece: str, /) -> int | None: ...
 
 
+Lengths = Mapping[str, int]  # of the longest piece that begins with these one or two characters
+
+
 class Unigram(Tokenizer):
     """Splits each word into the likeliest pieces."""
 
     empty = (UNKNOWN_ID,)
 
-    def __init__(self, ids: PieceNumbers, scores: Sequence[float], lowest: float) -> None:
+    def __init__(
+        self, ids: PieceNumbers, scores: Sequence[float], lowest: float, lengths: Callable[[], Lengths] | None = None
+    ) -> None:
         super().__init__(START_ID, END_ID)
         self._ids = ids
+        self._read_lengths = lengths
+        self._lengths: Lengths | None = None
+        self._letters = 0  # of long words until now
         self._scores = scores
         self._unknown_score = lowest - UNKNOWN_PENALTY
 
@@ -219,10 +228,12 @@ class Unigram(Tokenizer):
     def split(self, word: str) -> tuple[int, ...]:
         """The pieces with the highest sum of scores; the earliest start wins where two are equal."""
         word = SPACE + word
+        lengths = self._lengths_for(word)
         best = [0.0] + [-1e38] * len(word)
         come_from: list[tuple[int, int]] = [(0, UNKNOWN_ID)] * (len(word) + 1)  # where the piece that ends here starts
         for start in range(len(word)):
-            for end in range(start + 1, min(len(word), start + LONGEST_PIECE) + 1):
+            longest = LONGEST_PIECE if lengths is None else lengths.get(word[start : start + 2], 1)
+            for end in range(start + 1, min(len(word), start + longest) + 1):
                 piece = self._ids.get(word[start:end])
                 if piece is None and end > start + 1:
                     continue
@@ -235,6 +246,14 @@ class Unigram(Tokenizer):
             end, piece = come_from[end]
             ids.append(piece)
         return tuple(reversed(ids))
+
+    def _lengths_for(self, word: str) -> Lengths | None:
+        """None until many long words were met: reading them takes as long as splitting a page of Chinese without."""
+        if self._lengths is None and self._read_lengths is not None and len(word) > CACHED_LENGTH:
+            self._letters += len(word)
+            if self._letters > MANY_LETTERS:
+                self._lengths = self._read_lengths()
+        return self._lengths
 
 
 def normalised(text: str) -> str:

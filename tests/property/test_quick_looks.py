@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+import re._parser as parser  # type: ignore[import-not-found]
 import zlib
 from itertools import pairwise
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre.model import Link
+from nacre.remember import suggest
 from nacre.remember.guard import Guard
 from nacre.safety import injection
 from nacre.safety.injection import (
@@ -40,8 +44,10 @@ from nacre.safety.injection import (
 )
 from nacre.safety.secrets import Policy, findings, scrub
 from nacre.safety.token_rules import RULES, branches, lower
+from nacre.text import emotion
 from nacre.text.tokens import joined_stems, stem, words
 from tests.property.strategies import texts
+from tests.remember.appraisal_sentences import ASTRAY, DEVELOPMENT, HELD_OUT, UNSEEN, labelled
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 WRITTEN = [
@@ -194,3 +200,100 @@ def test_secrets_in_the_data_of_a_link_are_found_beside_ordinary_texts() -> None
 @given(text=ANY)
 def test_stems_are_those_of_the_words_of_the_whole_text(text: str) -> None:
     assert joined_stems([text, text]).split() == 2 * [stem(word) for word in words(text) if stem(word)]
+
+
+SENTENCES = [sentence for group in (HELD_OUT, DEVELOPMENT, UNSEEN, ASTRAY) for _, sentence in labelled(group)]
+WAYS = [way for rules in suggest.rules().values() for rule in rules for way in rule.ways]
+PHRASES = list(emotion.phrases_in_one_case())
+# Beside words, what may stand between them, and letters that a search without capitals takes for others.
+said = st.lists(
+    st.sampled_from(
+        [*SENTENCES, *PHRASES, *suggest.literals(), "ſ", "ı", "İ", "\u212a", "’", "!", ". ", "`", "```", "\x1c"]
+    )
+    | st.sampled_from(PHRASES + SENTENCES).map(str.upper)
+    | st.sampled_from(PHRASES + SENTENCES).map(lambda text: text.replace(" ", " \n\t"))
+    | glue
+    | st.text(max_size=3),
+    max_size=8,
+).map(" ".join)
+
+
+def plain_appraisal(sentence: str) -> suggest.Appraisal | None:
+    for row in suggest.rows(sentence):
+        matches = [
+            (rule, match)
+            for rule in row
+            if (match := re.search("|".join(way.pattern for way in rule.ways), sentence, flags_of(rule)))
+        ]
+        if matches:
+            return max((suggest.judgement(*each) for each in matches), key=lambda each: each.importance)
+    return None
+
+
+def flags_of(rule: suggest.Rule) -> int:
+    return 0 if rule.ways[0].by_case else re.IGNORECASE
+
+
+def check_appraisal(text: str) -> None:
+    for sentence in [text, *suggest.sentences(text)]:
+        assert suggest.appraise_sentence(sentence) == plain_appraisal(sentence)
+    plain = emotion.CODE.sub(" ; ", text.replace("’", "'"))
+    tokens = [match[0] for match in emotion.token_pattern().finditer(plain) if match.lastgroup != "friend"]
+    assert emotion.cut(text) == tokens
+
+
+@given(text=said | ANY)
+def test_any_sentence_is_appraised_as_by_a_search_for_all_patterns(text: str) -> None:
+    check_appraisal(text)
+
+
+def test_sentences_that_people_wrote_are_appraised_as_by_a_search_for_all_patterns() -> None:
+    for sentence in SENTENCES:
+        check_appraisal(sentence)
+        check_appraisal(sentence.upper())
+
+
+def matching(tree: Any, random: Random) -> str:
+    """A text that a parsed pattern may match; what is ahead or behind, and borders, are left to chance."""
+    return "".join(part_matching(str(operation), argument, random) for operation, argument in tree)
+
+
+def part_matching(operation: str, argument: Any, random: Random) -> str:
+    if operation == "LITERAL":
+        return chr(argument)
+    if operation in ("NOT_LITERAL", "ANY"):
+        return random.choice("x ")
+    if operation == "IN":
+        return member(argument, random)
+    if operation == "BRANCH":
+        return matching(random.choice(argument[1]), random)
+    if operation == "SUBPATTERN":
+        return matching(argument[-1], random)
+    if operation.endswith("REPEAT"):
+        least, most, inner = argument
+        return "".join(matching(inner, random) for _ in range(random.randint(least, min(most, least + 2))))
+    return ""
+
+
+CLASSES = {"CATEGORY_WORD": "a7_", "CATEGORY_SPACE": " \n\t", "CATEGORY_DIGIT": "09", "CATEGORY_NOT_SPACE": "a7.,"}
+
+
+def member(items: Any, random: Random) -> str:
+    operation, argument = random.choice(items)
+    if str(operation) == "LITERAL":
+        return chr(argument)
+    if str(operation) == "RANGE":
+        return chr(random.randint(*argument))
+    return random.choice(CLASSES.get(str(argument), "a7 .,"))
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.pattern[:40])
+def test_whatever_a_pattern_matches_has_one_of_its_literals(way: suggest.Way) -> None:
+    random, flags = Random(way.pattern), 0 if way.by_case else re.IGNORECASE
+    tree = parser.parse(way.pattern, flags)
+    tried = [random.choice(("", "So ")) + matching(tree, random) + random.choice(("", " it", ".")) for _ in range(200)]
+    texts = [text for each in tried for text in (each, each.upper()) if text.isascii()]
+    matched = [match[0] for text in texts if (match := re.search(way.pattern, text, flags))]
+    assert matched or not way.required
+    for text in matched:
+        assert not way.required or any(literal in text.lower() for literal in way.required)

@@ -17,8 +17,9 @@ from nacre.model import Memory
 from nacre.model.fence import json_line
 from nacre.models.language_model import BestEffortLanguageModel
 from nacre.protocols import LanguageModel
-from nacre.text.emotion import detect_emotion
+from nacre.text.emotion import Emotion, detect_emotion
 from nacre.text.grammar import NEGATION_WORDS
+from nacre.text.literals import Literals, required_literals
 from nacre.text.tokens import sentence_spans
 
 log = logging.getLogger("nacre")
@@ -68,12 +69,19 @@ class Appraisal(NamedTuple):
     reasons: tuple[str, ...] = ()
 
 
+class Way(NamedTuple):
+    """A pattern of a rule. Only a text in ASCII with one of the `required` literals, if there are any, matches it."""
+
+    pattern: str
+    by_case: bool  # capitals matter
+    required: Literals
+
+
 class Rule(NamedTuple):
     name: str
-    pattern: str  # a blank stands for any white space
+    ways: tuple[Way, ...]
     value: float
     deniable: bool = False  # a denial before it leaves it open
-    by_case: bool = False  # capitals matter
 
 
 @cache
@@ -84,22 +92,38 @@ def rules() -> dict[str, list[Rule]]:
         kind, _, condition = heading.partition(", ")
         group, value, name = kind.split()
         deniable, by_case = condition == "open if denied", condition == "capitals matter"
-        groups[group].append(Rule(name, "|".join(patterns), float(value), deniable, by_case))
+        groups[group].append(Rule(name, tuple(way(each, by_case) for each in patterns), float(value), deniable))
     return groups
 
 
-QUESTION = Rule("question", r"\?[\"'”’)]*\s*$", 0.35)
+def way(written: str, by_case: bool = False) -> Way:
+    """In what is written, a blank stands for any white space."""
+    pattern = written.replace(" ", r"\s+")
+    return Way(pattern, by_case, required_literals(pattern))
+
+
+@cache
+def literals() -> tuple[str, ...]:
+    """Of all rules."""
+    ways = (way for group in rules().values() for rule in group for way in rule.ways)
+    return tuple(dict.fromkeys(literal for way in ways for literal in way.required))
+
+
+QUESTION = Rule("question", (way(r"\?[\"'”’)]*\s*$"),), 0.35)
 REQUEST = r"^(?:please|(?:can|could|would|will) you)\b"
 
 
-def appraise(text: str, *, type: str = "semantic", role: str = "") -> Appraisal:
+Feel: TypeAlias = "Callable[[str], Emotion | None]"
+
+
+def appraise(text: str, *, type: str = "semantic", role: str = "", feel: Feel = detect_emotion) -> Appraisal:
     """The strongest sentence decides and a strong feeling adds a little; the role may set a ceiling."""
     default = by_type(type)
     appraisals = [at_least(default, appraise_sentence(sentence)) for sentence in sentences(text)] or [default]
     best = max(appraisals, key=lambda each: (each.importance, len(each.reasons)))
     mean = sum(each.importance for each in appraisals) / len(appraisals)
     importance = STRONGEST_SHARE * best.importance + (1 - STRONGEST_SHARE) * mean
-    return limit_by_role(role, add_feeling(text, importance, best.reasons))
+    return limit_by_role(role, add_feeling(feel(text[:CHARACTERS_FELT]), importance, best.reasons))
 
 
 def at_least(default: Appraisal, by_words: Appraisal | None) -> Appraisal:
@@ -116,16 +140,30 @@ def sentences(text: str) -> list[str]:
 
 
 def appraise_sentence(sentence: str) -> Appraisal | None:
+    lowered = sentence.lower() if sentence.isascii() else None  # other letters may also be taken for these
+    present = None if lowered is None else {literal for literal in literals() if literal in lowered}
     for row in rows(sentence):
-        matches = [(each, match) for each in row if (match := compiled(each).search(sentence))]
+        matches = [(each, match) for each in row if (match := first_match(each, sentence, present))]
         if matches:
             return max((judgement(each, match) for each, match in matches), key=lambda each: each.importance)
     return None
 
 
+def first_match(rule: Rule, sentence: str, present: set[str] | None) -> re.Match[str] | None:
+    """Of two that begin at the same place, that of the earlier way. Only ways whose literals are `present` are tried,
+    and compiled: all of them take 40 ms."""
+    first: re.Match[str] | None = None
+    for each in rule.ways:
+        if present is None or not each.required or not present.isdisjoint(each.required):
+            match = compiled(each).search(sentence)
+            if match is not None and (first is None or match.start() < first.start()):
+                first = match
+    return first
+
+
 def rows(sentence: str) -> Iterator[list[Rule]]:
     """The groups of rules that may decide, in order."""
-    asked = compiled(QUESTION).search(sentence) is not None
+    asked = first_match(QUESTION, sentence, None) is not None
     if not asked or re.search(REQUEST, sentence, re.IGNORECASE):
         yield from (rules()["dated"], rules()["high"], rules()["middle"])
     if len(sentence.split()) <= CHATTER_WORDS and not any(sign.isdigit() for sign in sentence):
@@ -148,8 +186,8 @@ def denied(before: str, words: str) -> bool:
 
 
 @cache
-def compiled(rule: Rule) -> re.Pattern[str]:
-    return re.compile(rule.pattern.replace(" ", r"\s+"), 0 if rule.by_case else re.IGNORECASE)
+def compiled(way: Way) -> re.Pattern[str]:
+    return re.compile(way.pattern, 0 if way.by_case else re.IGNORECASE)
 
 
 def by_type(type: str) -> Appraisal:
@@ -157,8 +195,7 @@ def by_type(type: str) -> Appraisal:
     return Appraisal(DEFAULT) if value is None else Appraisal(value, (f"type: {type}",))
 
 
-def add_feeling(text: str, importance: float, reasons: tuple[str, ...]) -> Appraisal:
-    emotion = detect_emotion(text[:CHARACTERS_FELT])
+def add_feeling(emotion: Emotion | None, importance: float, reasons: tuple[str, ...]) -> Appraisal:
     if emotion is None or emotion.salience < STRONG_FEELING:
         return Appraisal(round(importance, 3), reasons)
     added = FEELING_SPAN * (emotion.salience - STRONG_FEELING) / (1 - STRONG_FEELING)
@@ -215,21 +252,21 @@ class Suggester:
     def fields(self, fields: Mapping[str, object]) -> dict[str, object]:
         """Suggestions for validated fields, only for those that the caller did not give."""
         suggested: dict[str, object] = {}
-        text = str(fields["text"])
+        text, feel = str(fields["text"]), cache(detect_emotion)  # the importance asks for it, too
         if "importance" not in fields:
-            suggested["importance"] = self._importance(text, fields)
+            suggested["importance"] = self._importance(text, fields, feel)
         if self.importance != "fixed" and "valence" not in fields and "arousal" not in fields:
-            feeling = detect_emotion(text)
+            feeling = feel(text)
             if feeling is not None:
                 suggested |= {"valence": feeling.valence, "arousal": feeling.arousal}
         return suggested
 
-    def _importance(self, text: str, fields: Mapping[str, object]) -> float:
+    def _importance(self, text: str, fields: Mapping[str, object], feel: Feel) -> float:
         if self.importance == "fixed":
             return self.usual
         asked = self.asked(text) if self.asked is not None else None
         role = str(fields.get("role", ""))
-        judged = asked or appraise(text, type=str(fields.get("type", "semantic")), role=role)
+        judged = asked or appraise(text, type=str(fields.get("type", "semantic")), role=role, feel=feel)
         # The user's own default takes precedence over the default of a type.
         by_words = [reason for reason in judged.reasons if not reason.startswith("type:")]
         return judged.importance if by_words or (judged.reasons and self.usual == DEFAULT) else self.usual

@@ -88,7 +88,23 @@ def detect_emotion(text: str) -> Emotion | None:
 def cut(text: str) -> list[str]:
     """Words, phrases and signs in order; code is left out, and so is what only looks like a feeling."""
     plain = CODE.sub(" ; ", text.replace("’", "'"))
+    if not may_have_phrases(plain):
+        return WORD.findall(plain)
     return [match[0] for match in token_pattern().finditer(plain) if match.lastgroup != "friend"]
+
+
+def may_have_phrases(plain: str) -> bool:
+    """Whether a phrase or a false friend may be in it: to search for them takes five times as long."""
+    if not plain.isascii():  # whose letters may be taken for others
+        return True
+    return any(map(" ".join(plain.lower().split()).__contains__, phrases_in_one_case()))
+
+
+@cache
+def phrases_in_one_case() -> tuple[str, ...]:
+    """All phrases and false friends, with single blanks."""
+    every = (*divided(tables()["false friends"]), *phrase_shades())
+    return tuple(" ".join(phrase.lower().split()) for phrase in every)
 
 
 @cache

@@ -106,7 +106,7 @@ def plain_features(lowered: str) -> set[int]:
     pieces = WORD.findall(lowered)
     names = {f"w{piece}" for piece in pieces} | {f"b{one} {other}" for one, other in pairwise(pieces)}
     names |= {f"p{piece[:STEM]}" for piece in pieces if len(piece) >= STEM}
-    if CJK.search(lowered):
+    if re.search(CJK, lowered):
         names |= {f"c{lowered[at : at + size]}" for size in (2, 3) for at in range(len(lowered) - size + 1)}
     return {zlib.crc32(name.encode("utf-8", "surrogatepass")) % BUCKETS for name in names}
 
@@ -127,7 +127,7 @@ def check_orders(text: str) -> None:
     assert words_of(text) == NO_WORDS.sub(" ", text.lower())
     assert features(words_of(text)) == plain_features(words_of(text))
     plain = RESERVED.sub(lambda name: ".com" if name[0][0] == "." else "site.com", text)
-    size = injection.PART_OF_CJK if CJK.search(plain) else injection.PART
+    size = injection.PART_OF_CJK if re.search(CJK, plain) else injection.PART
     assert next(parts(text)) == plain[:size]
 
 

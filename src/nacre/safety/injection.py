@@ -42,7 +42,7 @@ INSIDE_WORDS = re.compile(f"(?<=[{LETTERS}])[{UNSEEN}{JOINERS}]+(?=[{LETTERS}])"
 NEVER_INSIDE = re.compile(f"(?<=[{LETTERS}])[\u115f\u1160\u3164\uffa0\u2061-\u2064]+(?=[{LETTERS}])")  # not even one
 # Some web pages and models leave a few between words; a text that is hidden in them takes eight for a letter.
 HIDDEN_ROW = re.compile("[\u200b-\u200d\u2060-\u2064\ufeff\u180e\u115f\u1160\u3164\uffa0\u200e\u200f]{8}")
-INVISIBLE = re.compile(f"[{UNSEEN}\u00ad]|(?<=[{UNJOINED}])[{JOINERS}]+(?=[{UNJOINED}])")
+INVISIBLE = f"[{UNSEEN}\u00ad]|(?<=[{UNJOINED}])[{JOINERS}]+(?=[{UNJOINED}])"
 
 
 def hidden_signs(text: str) -> Iterator[tuple[str, float]]:
@@ -63,7 +63,7 @@ def visible_text(text: str) -> str:
     if text.isascii():
         return text
     spelled = TAGS.sub(lambda match: chr(ord(match[0]) - 0xE0000), FLAG.sub("", text))
-    return INVISIBLE.sub("", spelled)
+    return compiled(INVISIBLE).sub("", spelled)
 
 
 # Letters of other scripts that look like Latin ones; replaced only in words that also hold Latin letters.
@@ -178,7 +178,7 @@ def anchors() -> Anchors:
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """Compiled on first use: most texts have no anchor, and all patterns together take 20 ms."""
+    """Compiled on first use: most texts need none of these, and to compile all takes 40 ms."""
     return re.compile(pattern)
 
 
@@ -209,8 +209,8 @@ def only_quoted(readable: str) -> bool:
         quotations.append(match[0][1:-1])
         return " "
 
-    own = MENTIONED.sub(left_out, QUOTED.sub(left_out, readable))
-    if count_words(own, WORD.findall(own)) < WORDS_AROUND or ASKED_FOR.search(lower(own)) or marks(own):
+    own = compiled(MENTIONED).sub(left_out, compiled(QUOTED).sub(left_out, readable))
+    if count_words(own, WORD.findall(own)) < WORDS_AROUND or compiled(ASKED_FOR).search(lower(own)) or marks(own):
         return False
     return any(map(marks, quotations))
 
@@ -306,7 +306,7 @@ LAST_BUCKET = BUCKETS - 1  # also the bits of a digest that name its bucket
 SCALE = 1 / 32  # of a stored weight
 BIAS = -2.5
 WORD = re.compile(r"\w+")  # no punctuation: attacks in JSON or Markdown would make all JSON suspicious
-CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+CJK = r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 STEM = 5  # letters that words of one family share, in most languages
 PART, PART_OF_CJK = 700, 240  # characters that the cross-encoder can read at once
 OVERLAP = 100  # characters: an order on a border is whole in one of two parts
@@ -314,20 +314,19 @@ MOST_READ = 3  # parts of one text, those that look most like orders: a long tex
 MORE_READ = 6  # further parts that look like orders, where the first were harmless
 LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"  # or digit; CJK is written without blanks
 # No inch marks, apostrophes or backticks (commands stand between those), nor what is left between two quotations.
-QUOTED = re.compile(
+QUOTED = (
     rf"(?<!{LETTER})(?<![.!?\"'])(?:\"(?=\S)[^\"\n]{{1,300}}(?<=\S)\"|“(?=\S)[^“”„\n]{{1,300}}(?<=\S)”|"
     rf"„(?=\S)[^“”„\n]{{1,300}}(?<=\S)[“”]|«[^«»\n]{{1,300}}»|「[^「」\n]{{1,300}}」|『[^『』\n]{{1,300}}』)(?!{LETTER})"
 )
 # Between apostrophes or backticks only what is called a phrase, and is no more than that.
-MENTIONED = re.compile(
-    r"(?:(?<=like )|(?<=such as )|(?<=does )|(?<=phrase )|(?<=phrases )|(?<=string )|(?<=strings )|(?<=sentence )|"
+MENTIONED = (
+    r"(?i)(?:(?<=like )|(?<=such as )|(?<=does )|(?<=phrase )|(?<=phrases )|(?<=string )|(?<=strings )|(?<=sentence )|"
     r"(?<=line )|(?<=lines )|(?<=words )|(?<=text )|(?<=message )|(?<=payload )|(?<=question )|(?<=request )|"
     r"(?<=prompt )|(?<=input )|(?<=called )|(?<=says )|(?<=wrote )|(?<=reads )|(?<=contains )|(?<=flags )|(?<=why ))"
-    rf"(?:'(?=\S)[^'.!?\n]{{1,120}}(?<=\S)\??'|`[^`.!?\n]{{1,120}}\??`)(?!{LETTER})",
-    re.IGNORECASE,
+    rf"(?:'(?=\S)[^'.!?\n]{{1,120}}(?<=\S)\??'|`[^`.!?\n]{{1,120}}\??`)(?!{LETTER})"
 )
 # Words about a quotation as something to do, in the languages of the rules. A note that holds one is not cleared.
-ASKED_FOR = re.compile(
+ASKED_FOR = (
     r"(?<!not )(?<!never )(?<!n't )"
     r"\b(?:do (?:as|exactly|it|so|that|the|this|what\w*)|(?:to|must|now|shall|should|will) do|follow(?:s|ed)?|obey\w*|"
     r"execut\w+|appl(?:y|ies)|carr(?:y|ied) (?:\w+ )?out|perform|comply|heed|act on|next step|valid|"
@@ -380,7 +379,7 @@ def features(lowered: str, words: Sequence[str] | None = None) -> set[int]:
     in_bytes, alone, beginnings, pairs = zip(*map(known_word_features if short else word_features, words), strict=True)
     buckets = {*alone, *beginnings}
     buckets.update(map(LAST_BUCKET.__and__, map(crc32, in_bytes[1:], pairs)))
-    if not lowered.isascii() and CJK.search(lowered):
+    if not lowered.isascii() and compiled(CJK).search(lowered):
         buckets.update(
             bucket(f"c{lowered[at : at + size]}") for size in (2, 3) for at in range(len(lowered) - size + 1)
         )
@@ -404,7 +403,7 @@ def quick_look(part: str) -> float:
 
 def count_words(text: str, words: Sequence[str]) -> int:
     """Most words in CJK, where nothing is between them, have two characters."""
-    return len(words) if text.isascii() else len(words) + len(CJK.findall(text)) // 2
+    return len(words) if text.isascii() else len(words) + len(compiled(CJK).findall(text)) // 2
 
 
 def words_of(part: str) -> str:
@@ -418,7 +417,7 @@ def parts(text: str) -> Iterator[str]:
     """Each can be read at once."""
     reserved = any(name in text for name in IN_RESERVED)
     plain = RESERVED.sub(lambda name: ".com" if name[0][0] == "." else "site.com", text) if reserved else text
-    size = PART if plain.isascii() or CJK.search(plain) is None else PART_OF_CJK
+    size = PART if plain.isascii() or compiled(CJK).search(plain) is None else PART_OF_CJK
     for start in range(0, max(1, len(plain) - OVERLAP), size - OVERLAP):
         yield plain[start : start + size]
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 from math import log2
 
 from nacre.files import data_sections
-from nacre.safety.token_rules import RULES, Rule, branches, compiled
+from nacre.safety.token_rules import RULES, Rule, branches, compiled, ranked
 
 TABLES = dict(data_sections("safety/secret_values.txt"))
 COMMON = frozenset(first + second for first, following in map(str.split, TABLES["letters"]) for second in following)
@@ -191,8 +191,8 @@ def find_by_name(value: str, line: str) -> tuple[int, str] | None:
     """By a service or the name of a secret on the same line before it."""
     if not line or near_words().search(line.lower()) is None or is_example(value):
         return None
-    for rank, rule, pattern in compiled("near"):
-        if not pattern.fullmatch(value):
+    for rank, rule in ranked("near"):
+        if not compiled(rule.pattern).fullmatch(value):
             continue
         match = name_pattern(rule.name).search(line)
         if match is None:
@@ -206,7 +206,7 @@ def find_by_name(value: str, line: str) -> tuple[int, str] | None:
 
 @cache
 def near_words() -> re.Pattern[str]:
-    return re.compile(branches(sorted({keyword for _, rule, _ in compiled("near") for keyword in rule.keywords})))
+    return re.compile(branches(sorted({keyword for _, rule in ranked("near") for keyword in rule.keywords})))
 
 
 @cache

@@ -23,6 +23,7 @@ from nacre.safety.token_rules import (
     gate,
     lower,
     ordinary,
+    ranked,
 )
 
 Entry = tuple[str, tuple[Row, ...]]  # a keyword and the rules that begin with it
@@ -143,7 +144,7 @@ def present(lowered: str, where: Where) -> Iterator[Entry]:
 @cache
 def gated(where: Where, ascii_only: bool) -> tuple[tuple[str, tuple[Entry, ...]], ...]:
     gates: dict[str, dict[str, tuple[Row, ...]]] = {}
-    for row in compiled(where):
+    for row in ranked(where):
         for keyword in row[1].keywords:
             if keyword.isascii() or not ascii_only:
                 entries = gates.setdefault(gate(row[1], keyword), {})
@@ -165,9 +166,9 @@ def followed(keyword: str, follow: str) -> re.Pattern[str]:
 @cache
 def heads() -> tuple[re.Pattern[str], dict[str, tuple[Row, ...]]]:
     """One pattern for the beginnings of all tokens, and the rules for each beginning, the longer ones included."""
-    prefixes = sorted({keyword for _, rule, _ in compiled("head") for keyword in rule.keywords})
+    prefixes = sorted({keyword for _, rule in ranked("head") for keyword in rule.keywords})
     table = {
-        prefix: tuple(row for row in compiled("head") if any(prefix.startswith(keyword) for keyword in row[1].keywords))
+        prefix: tuple(row for row in ranked("head") if any(prefix.startswith(keyword) for keyword in row[1].keywords))
         for prefix in prefixes
     }
     return re.compile(rf"(?<![A-Za-z0-9])(?:{branches(prefixes)})(?=\S{{12}})"), table
@@ -234,7 +235,7 @@ def find_in_long_words(text: str, lowered: str, policy: Policy) -> Iterator[Span
 
 def find_inside(text: str, row: Row, policy: Policy) -> Iterator[Span]:
     known: dict[str, list[Span]] = {}
-    for match in row[2].finditer(text):
+    for match in compiled(row[1].pattern).finditer(text):
         at = match.start()
         around = text[max(0, at - LONGEST_LEAD) : match.end()]
         if around not in known:
@@ -273,13 +274,13 @@ def find_at_places(text: str, where: Iterable[int], rows: tuple[Row, ...], polic
 
 def try_rules(text: str, at: int, rows: tuple[Row, ...], policy: Policy) -> Iterator[Span]:
     for row in rows:
-        match = row[2].match(text, at)
+        match = compiled(row[1].pattern).match(text, at)
         if match is not None:
             yield from accept_match(text, match, row, policy)
 
 
 def accept_match(text: str, match: re.Match[str], row: Row, policy: Policy) -> Iterator[Span]:
-    rank, rule, _ = row
+    rank, rule = row
     start, end = match.span(match.lastindex or 0)
     if rule.lead:
         before = text[max(0, start - LONGEST_LEAD) : start]

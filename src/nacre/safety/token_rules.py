@@ -64,12 +64,18 @@ def read_rule(heading: str, fields: dict[str, str]) -> Rule:
 
 
 RULES = tuple(read_rules())
-Row = tuple[int, Rule, re.Pattern[str]]  # rank, rule, its pattern
+Row = tuple[int, Rule]  # its rank
 
 
 @cache
-def compiled(where: Where) -> tuple[Row, ...]:
-    return tuple((rank, rule, re.compile(rule.pattern)) for rank, rule in enumerate(RULES) if rule.where == where)
+def ranked(where: Where) -> tuple[Row, ...]:
+    return tuple((rank, rule) for rank, rule in enumerate(RULES) if rule.where == where)
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Of a rule. Compiled on first use: a text needs few of them, and all take 100 ms."""
+    return re.compile(pattern)
 
 
 # No token with a mark of its own is shorter. Written so that prose is read once, word by word.

@@ -45,7 +45,7 @@ from nacre.safety.injection import (
 from nacre.safety.secrets import Policy, findings, scrub
 from nacre.safety.token_rules import RULES, branches, lower
 from nacre.text import emotion
-from nacre.text.tokens import joined_stems, stem, words
+from nacre.text.tokens import STOP_WORDS, apostrophed, composed, content_stems, folded, joined_stems, stem, words
 from tests.property.strategies import texts
 from tests.remember.appraisal_sentences import ASTRAY, DEVELOPMENT, HELD_OUT, UNSEEN, labelled
 
@@ -200,6 +200,40 @@ def test_secrets_in_the_data_of_a_link_are_found_beside_ordinary_texts() -> None
 @given(text=ANY)
 def test_stems_are_those_of_the_words_of_the_whole_text(text: str) -> None:
     assert joined_stems([text, text]).split() == 2 * [stem(word) for word in words(text) if stem(word)]
+
+
+def plain_content_stems(text: str) -> list[str]:
+    joined = {folded(each) for each, _ in apostrophed(composed(text))}
+    all_words = [word for word in words(text) if word not in joined]
+    wanted = [word for word in all_words if word not in STOP_WORDS]
+    return list(dict.fromkeys(stem(word) for word in wanted or all_words))
+
+
+SPACED = [
+    "l'hôtel",
+    "who am I",
+    "cafe\u0301",
+    " \u0301",
+    "\u3000",
+    "l\uff07hôtel",
+    "ＦＵＬＬ",
+    "\x1c",
+    "ﷺ",
+    "the",
+    "1,535",
+    "x" * 70,
+]
+
+
+@given(text=ANY | st.lists(st.sampled_from(SPACED) | glue | st.text(max_size=3), max_size=8).map(" ".join))
+def test_stems_worth_looking_for_are_those_of_the_words_of_the_whole_text(text: str) -> None:
+    assert content_stems(text) == plain_content_stems(text)
+
+
+@pytest.mark.parametrize("run", SPACED)
+@pytest.mark.parametrize("beside", SPACED)
+def test_stems_worth_looking_for_are_those_of_the_words_on_both_sides_of_a_blank(run: str, beside: str) -> None:
+    assert content_stems(f"{run} {beside}") == plain_content_stems(f"{run} {beside}")
 
 
 SENTENCES = [sentence for group in (HELD_OUT, DEVELOPMENT, UNSEEN, ASTRAY) for _, sentence in labelled(group)]

@@ -8,7 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 
 import Stemmer
 
@@ -38,7 +38,8 @@ WORD = re.compile(rf"{LETTERS}(?:(?:->|[._/\\:@'’-])*+{LETTERS})*+|[^\w\s]")
 PART = re.compile(LETTERS)
 CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 POSSESSIVE = re.compile(r"['’]s\b")
-APOSTROPHES = re.compile(r"['’]")
+APOSTROPHE_SIGNS = "'’"
+APOSTROPHES = re.compile(f"[{APOSTROPHE_SIGNS}]")
 # Only from the first letter of a run on: a long one must not be tried at each of its letters.
 APOSTROPHED = re.compile(rf"(?<![^\W_])(?<![{MARKS}]){LETTERS}(?:['’]{LETTERS})+")
 CONTRACTION = re.compile(r"['’](?:t|m|d|re|ve|ll)\Z", re.IGNORECASE)  # of English: «don't» is one word
@@ -173,10 +174,22 @@ def content_stems(text: str) -> list[str]:
     When nothing but common words is left, those are what was meant ("who am I"). Of «l'hôtel» the word in it is looked
     for; see `spellings`.
     """
-    joined = {folded(each) for each, _ in apostrophed(composed(text))}
+    text = composed(text)
+    runs = text.split()
+    if not any(sign in text for sign in APOSTROPHE_SIGNS) and max(map(len, runs), default=0) <= LONGEST:
+        known_stems = dict.fromkeys(chain.from_iterable(map(content_stems_once, runs)))
+        if known_stems:
+            return list(known_stems)
+    joined = {folded(each) for each, _ in apostrophed(text)}
     all_words = [word for word in words(text) if word not in joined]
     wanted = [word for word in all_words if word not in STOP_WORDS]
     return list(dict.fromkeys(stem(word) for word in wanted or all_words))
+
+
+@lru_cache(maxsize=CACHED)
+def content_stems_once(run: str) -> tuple[str, ...]:
+    """Of what stands between two blanks, without apostrophes."""
+    return tuple(stem(word) for word in words(run) if word not in STOP_WORDS)
 
 
 @lru_cache(maxsize=CACHED_BEHIND)

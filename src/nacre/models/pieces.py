@@ -28,7 +28,7 @@ class PieceTable:
     """Reads the file as it is used: nothing of it is copied into memory at the start."""
 
     def __init__(self, file: Path) -> None:
-        raw = np.memmap(file, np.uint8, mode="r")
+        raw = np.memmap(file, np.uint8, mode="r").view(np.ndarray)  # whose parts are made much faster
         self._tiers = []
         offset = 0
         for count, groups in TIERS:
@@ -43,19 +43,23 @@ class PieceTable:
                 parts.append(raw[offset : offset + size].view(kind).reshape(shape))
                 offset += size
             codes, books, gains = parts
-            self._tiers.append((codes, books.astype(np.float32), np.arange(groups), gains))
+            book = books.astype(np.float32).reshape(groups * CODES, width)
+            self._tiers.append((codes, book, np.arange(groups) * CODES, gains))
 
     def rows(self, ids: NDArray[np.int64]) -> Vectors:
         """For each id its row, in one more dimension."""
         flat = ids.ravel()
         rows = np.empty((len(flat), WIDTH), np.float32)
         first = 0
-        for (codes, books, groups, gains), (count, _) in zip(self._tiers, TIERS, strict=True):
+        for (codes, book, starts, gains), (count, _) in zip(self._tiers, TIERS, strict=True):
             here = np.flatnonzero((flat >= first) & (flat < first + count))
             if len(here):
                 own = flat[here] - first
-                rows[here] = books[groups, codes[own]].reshape(len(here), WIDTH)
-                rows[here] *= gains[own].astype(np.float32)[:, None]
+                places = np.add(codes[own], starts, dtype=np.intp)
+                # Without a check of places that cannot be wrong, nor two indexes: either takes three times as long.
+                made = book.take(places, axis=0, mode="clip").reshape(len(here), WIDTH)
+                made *= gains[own].astype(np.float32)[:, None]
+                rows[here] = made
             first += count
         return rows.reshape(*ids.shape, WIDTH)
 

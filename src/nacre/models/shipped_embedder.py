@@ -129,10 +129,12 @@ class BothParts:
         encoded = [self._multilingual.encode(text) for text in texts]
         centred = self._multilingual.encoded_rows(encoded) - self._mean
         shares = englishness(self._odds, encoded)
-        placed = (1 - shares[:, None]) * _unit(_product(centred, self._mapping) + self._shift)
         readable = np.flatnonzero(shares).tolist()
-        if readable:
-            placed[readable] += shares[readable, None] * self._english.rows([texts[place] for place in readable])
+        english = self._english.rows([texts[place] for place in readable]) if readable else None
+        # Only now: the threads of a matrix product keep a core busy for a while, which the models would miss.
+        placed = (1 - shares[:, None]) * _unit(_product(centred, self._mapping) + self._shift)
+        if english is not None:
+            placed[readable] += shares[readable, None] * english
         return _unit(placed), centred
 
     def rows(self, texts: Sequence[str]) -> Vectors:

@@ -22,8 +22,7 @@ from torch.nn.functional import cross_entropy, normalize
 
 from nacre.models.shipped_embedder import BothParts
 
-LEARNED_AT = 0.6  # the weight of these numbers beside the place while they are learned
-WEIGHT = 0.65  # and when they are used: more costs conversations, less costs notes
+WEIGHT = 0.6  # of these numbers beside the place: more costs conversations, less costs notes
 HOTPOT = 1_500  # questions from the encyclopedia, fewer than of notes
 ASKED_TWICE = ("notes", "across", "longmemeval")  # what the package is for
 NEGATIVES = 8  # of the same question, besides all other passages of the batch
@@ -55,7 +54,7 @@ class Texts:
 
     def rows(self, texts: Sequence[str], projection: torch.Tensor) -> torch.Tensor:
         at = torch.tensor([self.at[text] for text in texts])
-        own = LEARNED_AT * normalize(self.centred[at] @ projection, dim=-1)
+        own = WEIGHT * normalize(self.centred[at] @ projection, dim=-1)
         return normalize(torch.cat([self.placed[at], own], -1), dim=-1)
 
 

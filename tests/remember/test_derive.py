@@ -116,6 +116,24 @@ def test_of_encoded_data_the_beginning_alone_is_embedded(data: str) -> None:
     assert embedder.counted < 1_000
 
 
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\n    "])
+@pytest.mark.parametrize("width", [60, 76])
+def test_of_encoded_data_in_lines_the_beginning_alone_is_embedded(line_end: str, width: int) -> None:
+    embedder = Letters(token_limit=512)
+    data = line_end.join([("aB3+/" * 20)[:width]] * 500)
+    before, after = "The key of the server in Bergen. It is new:\n", "==\n\nIt is kept in the safe."
+    chunks, pieces = chunk_memory(memory(text=before + data + after), embedder)
+    assert pieces == [before + data[:200] + after.removeprefix("==")]
+    assert [(each.start, each.end) for each in chunks] == [(0, len(before + data + after))]
+    assert embedder.counted < 1_000
+
+
+def test_lines_of_words_are_embedded_whole() -> None:
+    text = "\n".join(["the-list-of-what-is-kept-in-the-store-room-of-the-house-by-the-sea and more"] * 60)
+    _, pieces = chunk_memory(memory(text=text), Letters(token_limit=512))
+    assert "".join(pieces) == text
+
+
 def test_a_long_word_that_is_no_encoded_data_is_embedded_whole() -> None:
     text = "図" * 3_000
     _, pieces = chunk_memory(memory(text=text), Letters(token_limit=512))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 
 from nacre.errors import EmbeddingError
@@ -14,8 +15,13 @@ from nacre.text.tokens import joined_stems, sentence_spans, word_spans
 Span = tuple[int, int]
 Check = Callable[[EmbedderIdentity], object]  # raises where the store is bound to another vector space
 
-# A file in base64 or hexadecimal is no language: to embed all of it takes seconds and places it no better.
-ENCODED = re.compile(r"(?<![A-Za-z0-9_+/=-])[A-Za-z0-9_+/=-]{2000,}")
+# A file in base64 or hexadecimal is no language: to embed all of it takes seconds and places it no better. It stands in
+# one line, or in lines of 60 characters or more, as in mails and key files.
+LEAST_ENCODED = 2000  # characters
+SIGN = "[A-Za-z0-9_+/=-]"
+LINE_END = r"\r?\n[ \t]*"
+LINES = rf"{SIGN}{{60,}}(?:{LINE_END}{SIGN}{{60,}}){{32,}}(?:{LINE_END}{SIGN}+(?=[ \t]*(?:\r?\n|\Z)))?"
+ENCODED = re.compile(rf"(?<!{SIGN})(?:{SIGN}{{{LEAST_ENCODED},}}|{LINES})")
 BEGINNING = 200  # characters of such a run that are embedded
 MOST_CHARACTERS = 16  # a token; a text that has more of them for each token that fits is cut without counting first
 
@@ -26,7 +32,18 @@ def chunk(text: str, embedder: Embedder, *, reserved: int = 0) -> list[Span]:
     # A token is at least one character, so a short text needs no counting.
     if len(text) <= room or counted(text, [(0, len(text))], room, embedder)[0] <= room:
         return [(0, len(text))]
-    return join_spans(fitting(text, sentence_spans(text), room, embedder), room)
+    return join_spans(fitting(text, encoded_as_one(text, sentence_spans(text)), room, embedder), room)
+
+
+def encoded_as_one(text: str, spans: Sequence[Span]) -> list[Span]:
+    """The lines of encoded data as one span, of which only the beginning is embedded."""
+    runs = [run.span() for run in ENCODED.finditer(text)]
+    if not runs:
+        return list(spans)
+    begins = [begin for begin, _ in runs]
+    # The run that begins before a span, if any, ends before it too, or the span is part of it.
+    starts = [at for at, _ in spans if not (before := bisect_left(begins, at)) or runs[before - 1][1] <= at]
+    return list(zip(starts, [*starts[1:], spans[-1][1]], strict=True))
 
 
 def fitting(text: str, spans: Sequence[Span], room: int, embedder: Embedder) -> list[tuple[Span, int]]:
@@ -51,6 +68,8 @@ def counted(text: str, spans: Sequence[Span], room: int, embedder: Embedder) -> 
 
 def without_encoded(text: str) -> str:
     """As it is embedded: of encoded data, the beginning alone."""
+    if len(text) < LEAST_ENCODED:
+        return text
     return ENCODED.sub(lambda run: run[0][:BEGINNING], text)
 
 

@@ -212,6 +212,28 @@ def test_before_and_since_leave_one_side_open(question: str, start: float, end: 
 
 
 @pytest.mark.parametrize(
+    ("question", "first", "after"),
+    [
+        ("What happened on the 5th?", "2023-05-05", "2023-05-06"),
+        ("What happened on the 31st?", "2023-03-31", "2023-04-01"),  # April has none, and that of May is to come
+        ("What did we say on the 21st about prices?", "2023-05-21", "2023-05-22"),
+        ("What happened on the 15th of last month?", "2023-04-15", "2023-04-16"),
+        ("What happened on Monday the 8th?", "2023-05-08", "2023-05-09"),
+        ("What happened on Friday, the 13th?", "2023-01-13", "2023-01-14"),
+        ("What happened from the 3rd to the 7th?", "2023-05-03", "2023-05-08"),
+        ("What happened between the 28th of April and the 3rd?", "2023-04-28", "2023-05-04"),
+        ("Was war am 5.?", "2023-05-05", "2023-05-06"),
+        ("Wer war am 11. krank?", "2023-05-11", "2023-05-12"),
+        ("What did I do two Fridays ago?", "2023-05-12", "2023-05-13"),
+        ("What did I do 1 Wednesday ago?", "2023-05-17", "2023-05-18"),
+        ("What is 10 days from now?", "2023-06-02T12:00:00", "2023-06-04T12:00:00"),
+    ],
+)
+def test_a_day_without_its_month_is_the_last_one(question: str, first: str, after: str) -> None:
+    assert spans(question) == span(first, after)
+
+
+@pytest.mark.parametrize(
     "question",
     [
         "When did I move to Berlin?",
@@ -239,6 +261,12 @@ def test_before_and_since_leave_one_side_open(question: str, start: float, end: 
         "What do I do on Monday mornings?",
         "every Friday",
         "Who works on the 5th floor?",
+        "What failed on the 2nd try?",
+        "Who came 3rd?",
+        "What is paid on the 1st of every month?",
+        "Tom says I am 5.",
+        "Wer ist am 2. Tisch?",
+        "Was wird am 3. jedes Monats bezahlt?",
         "How did I burn 2000 calories in 2000 steps?",
         "room 2023, port 1999, version 2023.1, CVE-2021-44228",
         "music of the 1990s",
@@ -395,10 +423,17 @@ def test_without_its_times_a_question_is_its_subject() -> None:
         ("zwischen 1.1.2022 und 1.2.2022", "2022-01-01", "2022-02-02"),
         ("zwischen dem 2022-01-01 und dem 2022-02-01", "2022-01-01", "2022-02-02"),
         ("zwischen 1.1. und 1.2.2022", "2022-01-01", "2022-02-02"),
+        ("The demo is on the 2nd of next month.", "2023-06-02", "2023-06-03"),
+        ("The demo was on Monday the 1st.", "2023-05-01", "2023-05-02"),
     ],
 )
 def test_a_text_names_the_nearest_date_before_or_after_it_was_written(text: str, first: str, after: str) -> None:
     assert [(each.start, each.end) for each in named_times(text, ASKED)] == span(first, after)
+
+
+@pytest.mark.parametrize("text", ["The rent is due by the 25th.", "The outage on the 8th was caused by a cable"])
+def test_a_text_does_not_say_of_which_month_a_day_is(text: str) -> None:
+    assert named_times(text, ASKED) == ()
 
 
 def test_each_of_two_days_is_a_time() -> None:
@@ -557,6 +592,11 @@ def test_a_length_means_that_long_ago(text: str, back: float) -> None:
         ("What is on Friday?", "2023-05-26", "2023-05-27"),
         ("Was ist am Freitag?", "2023-05-26", "2023-05-27"),
         ("What is on Wednesday?", "2023-05-24T15:00:00Z", "2023-05-25"),  # the day of the question
+        ("What is due on the 31st?", "2023-05-31", "2023-06-01"),
+        ("What is planned from the 28th to the 3rd?", "2023-05-28", "2023-06-04"),
+        ("What is on Friday the 9th?", "2023-06-09", "2023-06-10"),
+        ("Was ist am 3. fällig?", "2023-06-03", "2023-06-04"),
+        ("What is due in 10 days?", "2023-06-02T12:00:00", "2023-06-04T12:00:00"),
     ],
 )
 def test_a_date_without_a_year_may_be_the_next_one(question: str, first: str, after: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, TypeAlias
 
@@ -17,6 +17,7 @@ ORDINALS = (
     " sixteenth seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third twenty-fourth"
     " twenty-fifth twenty-sixth twenty-seventh twenty-eighth twenty-ninth thirtieth thirty-first".split()
 )
+ENDINGS = "th st nd rd th th th th th th".split()  # of ordinals in digits, by their last one
 NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split()
 # What people mean by a count: from, to. Vague ones are wide.
 COUNTS: dict[str, tuple[float, float]] = {word: (count, count) for count, word in enumerate(NUMBERS, 1)} | {
@@ -43,6 +44,7 @@ FEASTS: dict[str, tuple[int, ...]] = {
     "st patricks day": (3, 17), "independence day": (7, 4), "thanksgiving": (11, 3, 4), "labor day": (9, 0, 1),
     "mothers day": (5, 6, 2), "fathers day": (6, 6, 3), "easter": EASTER,
 }  # fmt: skip
+MONTHS_AROUND = 14  # in which every number of a day falls on every weekday, but for the 29th to the 31st
 YEARS_AROUND = 8  # 29 February can be eight years away (1896 to 1904)
 JOINED_COUNTS = re.compile(r"\s*[-–]\s*|\s+(?:or|to)\s+")
 AND_A_HALF = re.compile(r"\s+and\s+a\s+half\b")
@@ -119,6 +121,11 @@ def easter(year: int) -> tuple[int, int]:
 def recurring(make: Callable[[int], Span], which: str, asked: datetime) -> Span | None:
     """Of what comes every year the `last`, `this` (the nearest), the `next`, or else the latest that has begun."""
     known = [span for year in range(asked.year - YEARS_AROUND, asked.year + YEARS_AROUND) if (span := made(make, year))]
+    return chosen(known, which, asked)
+
+
+def chosen(known: Sequence[Span], which: str, asked: datetime) -> Span | None:
+    """Of spans in their order, as `recurring`."""
     if which == "next":
         return next((span for span in known if span.start > asked), None)
     if which == "this":
@@ -177,6 +184,7 @@ WEEKS = {"first week": 0, "second week": 7, "third week": 14, "fourth week": 21}
 # Words that make a time of a name that has other meanings: «in May», «since spring», but not «may I», «with April».
 SURE_LEADS = frozenset(("in", "back in", "during", "since", "throughout"))
 TIME_LEADS = SURE_LEADS | {"before", "prior to", "after", "until", "till", "up to", "around", "over", "on", "by", "at"}
+DATE_LEADS = frozenset("on by since until till before after from between to through and or".split())
 WEEKEND_LEADS = frozenset(("over", "at", "on", "in", "during", "since"))
 LENGTH_LEADS = frozenset(("in", "over", "during", "for", "within", "throughout"))
 UNMISTAKABLE = frozenset("january february july september october november december".split())
@@ -258,6 +266,24 @@ def read_date(said: Said, asked: datetime) -> Reading | None:
 
 def date_number(text: str) -> int:
     return ORDINALS.index(text) + 1 if text in ORDINALS else int(text.rstrip("stndrh"))
+
+
+def read_day_of_month(said: Said, asked: datetime) -> Reading | None:
+    """«On the 5th», «Monday the 9th», «the 15th of last month»; not the 5th floor. A note that is «due by the 5th» may
+    mean every month, so that the nearest one is not surely meant."""
+    number, which = date_number(said["day"]), said["of_which"]
+    if which:
+        return Reading(days(calendar("month", STEPS[which], asked).start.replace(day=number)))
+    wanted = WEEKDAYS.index(said["day_name"][:3]) if said["day_name"] else None
+    first_days = (calendar("month", steps, asked).start for steps in range(-MONTHS_AROUND, MONTHS_AROUND + 1))
+    known = [days(first + (number - 1) * DAY) for first in first_days]
+    fitting = [span for span in known if span.start.day == number and wanted in (None, span.start.weekday())]
+    span = chosen(fitting, said["which"], asked)
+    if span is None:
+        return None
+    sure = bool(said["day_name"] or said["german"] or (said["the"] and said["lead"] in DATE_LEADS))
+    nearest = said["which"] == "this"
+    return Reading(span, sure and (bool(said["day_name"]) or not nearest), yearless=True)
 
 
 def read_month(said: Said, asked: datetime) -> Reading | None:
@@ -356,6 +382,18 @@ def read_soon(said: Said, asked: datetime) -> Reading | None:
 def lately(length: Stretch, asked: datetime) -> Span:
     here = moment(length, asked)
     return Span(here.start - length.high, here.end)
+
+
+def read_weekdays_ago(said: Said, asked: datetime) -> Reading | None:
+    """«Two Fridays ago»."""
+    count = int(said["count"]) if said["count"].isdigit() else 1 + NUMBERS.index(said["count"])
+    last = read_weekday(said, asked)
+    return last and Reading(days(last.span.start - 7 * (count - 1) * DAY))
+
+
+def read_hence(said: Said, asked: datetime) -> Reading | None:
+    length = stretch(said["stretch"])
+    return Reading(away(length, 1, moment(length, asked)))
 
 
 def read_ago(said: Said, asked: datetime) -> Reading | None:

@@ -108,6 +108,7 @@ def coming_dates(question: str, asked_at: float) -> tuple[Window, ...]:
     texts = (*(phrase.english for phrase in phrases), without(question, phrases))
     if points_ahead(question):
         coming = [each for text in texts for each in next_windows(text, asked_at, today=True)]
+        coming += [each for text in texts for each in after_lengths(text, asked)]
     else:
         mentioned = {text: mentions(text, asked) for text in texts}
         coming = [each for text in mentioned for each in windows_ahead(text, mentioned[text], asked)]
@@ -116,6 +117,19 @@ def coming_dates(question: str, asked_at: float) -> tuple[Window, ...]:
     return tuple(
         Window(max(each.start, asked_at), each.end, "") for each in coming if each.end > max(each.start, asked_at)
     )
+
+
+def after_lengths(text: str, asked: datetime) -> Iterator[Window]:
+    """«In two weeks», which beside other words than those for what is to come may be how long something takes."""
+    for match in in_a_length().finditer(text):
+        said = defaultdict(str, stretch=" ".join(match["stretch"].lower().split()))
+        if reading := readings.read(readings.read_hence, said, asked):
+            yield window(text, reading.span.start, reading.span.end, match.span())
+
+
+@cache
+def in_a_length() -> re.Pattern[str]:
+    return re.compile(rf"\bin\s+(?P<stretch>{STRETCH})", re.IGNORECASE | re.ASCII)
 
 
 def asks_of_past(question: str) -> bool:
@@ -519,7 +533,10 @@ def is_stretch(first: Mention, second: Mention) -> bool:
 
 
 def agreed(first: Mention, second: Mention) -> tuple[Mention, Mention]:
-    """Gives the year of one to the other: «March and May 2023», «from November 2022 to February»."""
+    """Gives the year of one to the other: «March and May 2023», «from November 2022 to February». To «the 3rd» the date
+    before it gives its month."""
+    if second.reader is readings.read_day_of_month is not first.reader:
+        return first, second.read_again(first.reading.span.start, "next")
     if second.reading.yearless and not first.reading.yearless:
         return first, second.read_again(first.reading.span.start, "next")
     if not first.reading.yearless:
@@ -628,6 +645,16 @@ DATE_NUMBER = rf"(?:(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?(?!\d|[:.]\d|,\d{{3}
 DATE_NUMBERS = (
     rf"(?P<day>{DATE_NUMBER})(?:\s*(?:-|–|\bto\b|\band\b|\bthrough\b)\s*(?:the\s+)?(?P<until>{DATE_NUMBER}))?"
 )
+# «On the 5th», of some month; neither the 5th floor nor the 5th of every month.
+DAY_ORDINALS = frozenset(f"{day}{'th' if day in (11, 12, 13) else readings.ENDINGS[day % 10]}" for day in range(1, 32))
+DAY_ENDS = (
+    r"(?=\W*$|\s*[?.!,;:)–-]|\s+(?:to|and|or|until|till|through)\s+the\s+\d|\s+(?:about|with|as|because|when|if|is|are"
+    r"|was|were|did|do|does|has|have|had|will|we|i|you|he|she|it|they)\b)"
+)
+GERMAN_DAY = (  # «am 5.»; neither «am 5. Mai» nor «I am 5.»
+    r"(?<!\bI\s)\b(?P<german>am)\s+(?P<day>3[01]|[12]\d|0?[1-9])\."
+    r"(?=\W*$|\s*[?!,;:)]|\s+(?!und\b|oder\b|bis\b|jede)(?-i:[a-zäöüß]))"
+)
 COUNT = rf"(?:\d{{1,3}}(?:\.5)?|(?:a\s+)?(?:{either(COUNTS)})(?:\s+of)?)"
 AND_A_HALF = r"(?:\s+and\s+a\s+half)?"
 STRETCH = rf"{COUNT}(?:(?:\s*[-–]\s*|\s+(?:or|to)\s+){COUNT})?{AND_A_HALF}\s+(?:{either(UNITS)})s?\b{AND_A_HALF}"
@@ -716,7 +743,15 @@ RULES = (
     Rule(CENTURIES, r"(?<!\w-)(?P<year>(?:19|20)\d\d)-(?P<month>0[1-9]|1[0-2])(?![\d-])", readings.read_numeric),
     Rule(MONTH_NAMES, rf"{ON_WEEKDAY}{DATE_NUMBERS}\s+(?P<of>of\s+)?{MONTH}{OF_YEAR}", readings.read_date),
     Rule(MONTH_NAMES, rf"{ON_WEEKDAY}{MONTH}\s+(?:the\s+)?{DATE_NUMBERS}{OF_YEAR}", readings.read_date),
+    Rule(DAY_ORDINALS,
+        rf"(?:(?P<day_name>{WEEKDAY}),?\s+(?:the\s+)?)?(?P<day>{either(DAY_ORDINALS)})\b"
+        rf"(?:\s+of\s+(?P<of_which>last|this|next)\s+month\b|{DAY_ENDS})",
+        readings.read_day_of_month),
+    Rule(ENDED_NUMBERS, GERMAN_DAY, readings.read_day_of_month),
+    Rule(frozenset(("ago",)), rf"(?P<count>\d\d?|{either(readings.NUMBERS)})\s+(?P<weekday>{WEEKDAY})s?\s+ago\b",
+        readings.read_weekdays_ago),
     Rule(frozenset(("ago",)), rf"(?P<stretch>{STRETCH})\s+ago\b", readings.read_ago),
+    Rule(frozenset(("from",)), rf"(?P<stretch>{STRETCH})\s+from\s+(?:now|today)\b(?!\s+on\b)", readings.read_hence),
     Rule(frozenset(("last", "past", "previous")), rf"(?P<which>last|past|previous)\s+(?P<stretch>{STRETCH}){NOT_OF}",
         readings.read_lately),
     Rule(("next", "coming"), rf"(?P<which>next|coming)\s+(?P<stretch>{STRETCH})", readings.read_soon),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from nacre.model.instants import DAY, FIRST, LAST
-from nacre.text.date_readings import WEEKDAYS
+from nacre.text.date_readings import WEEKDAYS, read_day_of_month
 from nacre.text.dates import EPOCH, LONGEST, WEEKDAY, Mention, Window, is_english, mentions, without
 from nacre.text.foreign_dates import foreign_phrases
 
@@ -99,7 +99,10 @@ def names_day_of_month(sentence: str, window: Window) -> bool:
 
 
 def weight_of_return(mention: Mention, near: datetime, window: Window) -> float:
-    """Of a date without a year, as the one nearest to the window: 1 where it lies in it, less where it is longer."""
+    """Of a date without a year, as the one nearest to the window: 1 where it lies in it, less where it is longer. A day
+    of no month comes every month, and is read by itself."""
+    if mention.reader is read_day_of_month:
+        return 0.0
     span = mention.read_again(near, "this").reading.span
     start, end = span.start.timestamp(), span.end.timestamp()
     if not mention.reading.yearless or start >= window.end or end <= window.start:

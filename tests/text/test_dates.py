@@ -559,6 +559,11 @@ def test_words_that_are_no_time_are_refused_with_examples(text: str) -> None:
         ("2024-02-29T09", "a year ago", "2023-02-28T09"),
         ("2024-02-29T09", "in 4 years", "2028-02-29T09"),
         ("2024-02-29T09", "in an hour", "2024-02-29T10"),
+        ("2026-08-31T10", "in two months", "2026-10-31T10"),
+        ("2026-08-31T10", "In Six Months", "2027-02-28T10"),
+        ("2026-08-31T10", "two years ago", "2024-08-31T10"),
+        ("2026-08-31T10", "in half a year", "2027-02-28T10"),
+        ("2026-08-31T10", "in a year and a half", "2028-02-29T10"),
         ("2024-02-29T09", "0y", "2024-02-29T09"),
     ],
 )

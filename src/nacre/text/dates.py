@@ -292,8 +292,12 @@ def stretch_span(length: re.Match[str], now: float, *, ahead: bool) -> tuple[flo
     if (to_come and gone) or not (to_come or gone or ahead):
         return None
     stretch = readings.stretch(" ".join(words.lower().split()))
-    at = now + (-1 if gone else 1) * (stretch.low + stretch.high).total_seconds() / 2
-    return (at, at) if FIRST <= at <= LAST else None
+    sign, months = -1 if gone else 1, stretch.low / readings.UNITS["month"]
+    if stretch.low == stretch.high and stretch.unit in ("month", "year") and months.is_integer():
+        at = months_from(now, sign * int(months))
+    else:
+        at = now + sign * (stretch.low + stretch.high).total_seconds() / 2
+    return (at, at) if at is not None and FIRST <= at <= LAST else None
 
 
 def next_windows(text: str, now: float, *, today: bool = False) -> list[Window]:
@@ -358,19 +362,24 @@ def typed_span(text: str, now: float, *, ahead: bool = False) -> tuple[float, fl
 
 
 def moved(now: float, count: int, unit: str, *, forward: bool) -> float | None:
-    """So many units from now; None beyond all times. A month or year later is the same day of it, or its last one."""
+    """So many units from now; None beyond all times."""
     steps = count if forward else -count
     months = next((each for name, each in TYPED_MONTHS.items() if unit.startswith(name)), None)
     if months is None:
         at = now + steps * next(each for name, each in TYPED_UNITS.items() if unit.startswith(name))
-    else:
-        start = datetime.fromtimestamp(now, UTC)
-        years, month = divmod(start.month - 1 + steps * months, MONTHS_OF_YEAR)
-        year = start.year + years
-        if not MINYEAR <= year <= MAXYEAR:
-            return None
-        day = min(start.day, monthrange(year, month + 1)[1])
-        at = start.replace(year=year, month=month + 1, day=day).timestamp()
+        return at if FIRST <= at <= LAST else None
+    return months_from(now, steps * months)
+
+
+def months_from(now: float, months: int) -> float | None:
+    """The same day of another month, or its last one; None beyond all times."""
+    start = datetime.fromtimestamp(now, UTC)
+    years, month = divmod(start.month - 1 + months, MONTHS_OF_YEAR)
+    year = start.year + years
+    if not MINYEAR <= year <= MAXYEAR:
+        return None
+    day = min(start.day, monthrange(year, month + 1)[1])
+    at = start.replace(year=year, month=month + 1, day=day).timestamp()
     return at if FIRST <= at <= LAST else None
 
 

@@ -103,6 +103,7 @@ def day_window(first: str, days: int = 1) -> Window:
         ("Am letzten Tag jeden Monats ist Inventur.", ("2026-04-30",), "2026-04-29"),
         ("El alquiler se paga el día 5 de cada mes.", ("2026-05-05",), "2026-05-06"),
         ("Le loyer est dû le 1er de chaque mois.", ("2026-05-01",), "2026-05-02"),
+        ("L'affitto si paga il 5 d'ogni mese.", ("2026-05-05",), "2026-05-06"),
         ("每月5日交房租。", ("2026-05-05",), "2026-05-06"),
     ],
 )
@@ -123,3 +124,22 @@ def test_what_comes_every_month_is_of_that_day_of_each(text: str, days: tuple[st
 )
 def test_a_number_is_no_day_of_every_month(text: str) -> None:
     assert recurrence_weight(text, [day_window("2026-04-05")]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("The board meets on the 2nd Tuesday of every month.", "2026-04-02"),
+        ("The monthly report is due in the 2nd week.", "2026-04-02"),
+        ("Wages are paid on the 3rd working day of each month.", "2026-04-03"),
+        ("The 19th-century club meets every month.", "2026-04-19"),
+        ("The monthly meeting is on the 45th floor.", "2026-04-30"),
+        ("每月吃99号菜。", "2026-04-30"),
+    ],
+)
+def test_what_is_counted_is_no_day_of_every_month(text: str, day: str) -> None:
+    assert recurrence_weight(text, [day_window(day)]) == 0.0
+
+
+def test_only_one_of_the_weekdays_of_a_month_is_named_by_its_number() -> None:
+    assert recurrence_weight("The board meets on the 2nd Tuesday of every month.", [day_window("2026-04-21")]) < 1.0

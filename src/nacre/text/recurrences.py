@@ -27,7 +27,7 @@ PLURAL_WEEKDAY = re.compile(
     re.IGNORECASE,
 )
 # Only one of several such days: «the last Thursday of each month», «every other Friday»
-ONE_OF_SEVERAL = re.compile(rf"\b(?:first|second|third|fourth|last|other)\s+{WEEKDAY}\b", re.IGNORECASE)
+ONE_OF_SEVERAL = re.compile(rf"\b(?:first|second|third|fourth|1st|2nd|3rd|4th|last|other)\s+{WEEKDAY}\b", re.IGNORECASE)
 NAMED_WEEKDAY = re.compile(
     rf"\b(?P<once>(?:(?:last|next)(?!\s+{WEEKDAY}\s+(?:of|in)\b)|past|previous|this|since|until|till|by|before|after)\s+)?"
     rf"(?P<day>{WEEKDAY})\b",
@@ -43,14 +43,18 @@ MONTHLY = re.compile(
     r"\b(?:(?:every|each)\s+month|monthly|jede[ns]\s+monats?|monatlich|cada\s+mes|chaque\s+mois|ogni\s+mese)\b|每月|毎月",
     re.IGNORECASE,
 )
-# «on the 31st», «am 15.», «el día 5», «le 1er»; not a time of day, nor the date of a month
+# «on the 31st», «am 15.», «el día 5», «le 1er»; not a time of day, nor «the 2nd Tuesday», «the 19th-century club»
+COUNTED = rf"(?:{WEEKDAY}s?|weeks?|weekends?|(?:work(?:ing)?|business)\s*days?)\b"
 DAY_OF_MONTH = re.compile(
     r"\b(?P<last>last\s+day|end\s+of|letzten?\s+tag|ende|último\s+día|dernier\s+jour|ultimo\s+giorno)\b"
-    r"|(?<![\w.:/-])(?:(?P<english>\d{1,2})(?:st|nd|rd|th)\b|(?P<german>\d{1,2})\.(?=\s+(?:jede|monat|tag|und\b|oder\b))"
-    r"|(?:el(?:\s+día)?|le|il)\s+(?P<romance>\d{1,2})(?:er|º|°)?(?=\s+(?:de|di|d['’])\s+))"
+    rf"|(?<![\w.:/-])(?:(?P<english>\d{{1,2}})(?:st|nd|rd|th)\b(?!-\w|\s+{COUNTED})"
+    r"|(?P<german>\d{1,2})\.(?=\s+(?:jede|monat|tag|und\b|oder\b))"
+    r"|(?:el(?:\s+día)?|le|il)\s+(?P<romance>\d{1,2})(?:er|º|°)?(?=\s+(?:(?:de|di)\s+|d['’])))"
     r"|(?P<chinese>\d{1,2})\s*[日号號]",
     re.IGNORECASE,
 )
+LAST_DAY = 31
+NO_DAYS = frozenset(range(LAST_DAY + 1, 100))  # «on the 45th floor»
 LONGEST_WITH_DAY_OF_MONTH = 14 * DAY  # half a month; a longer time has most such days
 LONGEST_WITH_WEEKDAYS = 2 * DAY  # a weekend; a longer time has most weekdays, and asks for none of them
 # The weight of a weekday that a text names without saying that it comes again («Choir: Friday 19:00»), and of a time
@@ -92,7 +96,8 @@ def names_day_of_month(sentence: str, window: Window) -> bool:
     """Whether it names a day of the month that lies in the window. The 31st is the last day of a shorter month."""
     if window.start == FIRST or window.end - window.start > LONGEST_WITH_DAY_OF_MONTH:
         return False
-    named = {31 if match["last"] else int(match[match.lastgroup or 0]) for match in DAY_OF_MONTH.finditer(sentence)}
+    matches = DAY_OF_MONTH.finditer(sentence)
+    named = {LAST_DAY if match["last"] else int(match[match.lastgroup or 0]) for match in matches} - NO_DAYS
     first, last = (datetime.fromtimestamp(at, UTC).date() for at in (window.start, window.end - 1))
     days = (first + timedelta(days=n) for n in range((last - first).days + 1))
     return any(min(day, monthrange(each.year, each.month)[1]) == each.day for each in days for day in named)

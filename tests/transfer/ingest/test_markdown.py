@@ -146,10 +146,14 @@ def test_a_note_in_another_encoding_is_named_with_what_to_do(tmp_path: Path, enc
     assert isinstance(piece, Broken) and piece.reason == "not UTF-8 text; save it as UTF-8"
 
 
-def test_a_note_whose_every_second_byte_is_empty_is_no_text(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "content", ["The well is deep.".encode("utf-16-le"), "- The well in Höfen\0 is deep.".encode()]
+)
+def test_of_a_note_that_is_utf_8_the_nul_characters_are_named(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "note.md"
-    path.write_bytes("The well is deep.".encode("utf-16-le"))  # which is UTF-8, too
-    assert [type(piece) for piece in FORMATS["markdown"].read(path)] == [Broken]
+    path.write_bytes(content)
+    (piece,) = FORMATS["markdown"].read(path)
+    assert isinstance(piece, Broken) and piece.reason.startswith("it has NUL characters")
 
 
 def test_a_note_read_twice_changes_nothing(store: MemoryStore, tmp_path: Path) -> None:

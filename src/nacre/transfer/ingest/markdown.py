@@ -57,6 +57,7 @@ class Front:
 
 
 NOT_UTF_8 = "not UTF-8 text; save it as UTF-8"
+HAS_NUL = "it has NUL characters, as UTF-16 does; save it as UTF-8, without them"
 
 
 @dataclass(slots=True)
@@ -89,8 +90,8 @@ def read(path: Path, *, tools: bool = False, day_first: bool = False) -> Iterato
     except InvalidInput as error:
         yield Broken("the file", str(error), size)
         return
-    if "\0" in text:  # such as UTF-16 without its mark, which can be read as UTF-8
-        yield Broken("the file", NOT_UTF_8, size)
+    if "\0" in text:  # UTF-16 without its mark can be read as UTF-8
+        yield Broken("the file", HAS_NUL, size)
         return
     if front.unread:
         yield Remark("the front matter", f"not understood: {front.unread}; the rest of the note is taken", size)

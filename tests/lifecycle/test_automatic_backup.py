@@ -81,6 +81,17 @@ def test_a_store_that_was_begun_by_a_clock_which_was_set_back_is_copied(tmp_path
         assert not is_due(known, store.backend, DAY, now + 400 * DAY)  # it is a new store
 
 
+def test_a_store_is_copied_whose_newest_copy_a_clock_named_that_was_set_back(tmp_path: Path) -> None:
+    now, known = time.time(), old_store(tmp_path / "s.db")
+    with MemoryStore(settings=known, clock=lambda: now) as store:
+        make_copy(store, known, now + 400 * DAY)
+        store.remember("the reeds are cut in March")
+        assert is_due(known, store.backend, DAY, now)
+        make_copy(store, known, now)
+        assert not is_due(known, store.backend, DAY, now)
+        assert len(made(known)) == 2
+
+
 def test_a_new_store_a_question_and_a_store_in_memory_leave_no_copy(nacre: CommandLine) -> None:
     nacre.process("remember", "made just now")
     assert not (nacre.store.parent / "backups").exists()

@@ -130,6 +130,13 @@ def test_natively_a_dry_reflection_is_looked_at_once_a_day(store: MemoryStore, c
     assert "reflect" in jobs_of(scheduler.tick())
 
 
+def test_a_dry_reflection_is_looked_at_after_the_clock_was_set_back(store: MemoryStore, clock: Turned) -> None:
+    scheduler = MaintenanceScheduler(store, Settings())
+    assert "reflect" in jobs_of(scheduler.tick())
+    clock.at -= 400 * DAY
+    assert "reflect" in jobs_of(scheduler.tick())
+
+
 def test_a_dry_run_changes_nothing_not_even_the_schedule(store: MemoryStore) -> None:
     remember_old(store)
     scheduler = scheduler_of(store)

@@ -11,6 +11,7 @@ import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,9 +63,9 @@ def automatic_backups(settings: Settings) -> Backups:
     return replace(made_by_hand, folder=made_by_hand.folder / FOLDER, name=f"{made_by_hand.name}-{FOLDER}")
 
 
-def newest_copy(settings: Settings) -> float | None:
-    """When the newest copy was made, by a person or automatically."""
-    times = (backups_of(settings).newest_at(), automatic_backups(settings).newest_at())
+def newest_copy(settings: Settings, before: float = inf) -> float | None:
+    """When the newest copy was made, by a person or automatically, of those that were made before then."""
+    times = (each.newest_at(before) for each in (backups_of(settings), automatic_backups(settings)))
     return max((at for at in times if at is not None), default=None)
 
 
@@ -85,11 +86,11 @@ def is_due(settings: Settings, backend: Backend, every: float, now: float) -> bo
 
 def due_at(settings: Settings, backend: Backend, every: float, now: float) -> float | None:
     """When a copy is due; None where nothing was written since the last one, or ever."""
-    newest = newest_copy(settings)
+    newest = newest_copy(settings, now + SET_BACK)
     if newest is None:
         began = began_at(backend)
         return None if began is None else began + YOUNG_SECONDS if began < now + SET_BACK else now
-    at = newest + every if newest < now + SET_BACK else now
+    at = newest + every
     return at if at > now or written_since(backend, newest) else None
 
 

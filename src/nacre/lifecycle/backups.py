@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from glob import escape
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,10 +49,9 @@ class Backups:
         stamps = ((file, NAME.search(file.name)) for file in files)
         return sorted(file for file, match in stamps if match and file.name[: match.start()] == self.name)
 
-    def newest_at(self) -> float | None:
-        """When the newest one was started."""
-        files = self.files()
-        return made_at(files[-1]) if files else None
+    def newest_at(self, before: float = inf) -> float | None:
+        """When the newest one was started, of those that were before then."""
+        return next((at for at in map(made_at, reversed(self.files())) if at < before), None)
 
     def make(self, store: MemoryStore, now: float) -> Path:
         """The new copy is verified before an older one is removed."""

@@ -315,7 +315,7 @@ class MaintenanceScheduler:
         every, key = self._every(job, store), job.key(store.space)
         if every is None:
             return False
-        if key in self._looked and now - self._looked[key] < LOOK_AGAIN:
+        if key in self._looked and -SET_BACK < now - self._looked[key] < LOOK_AGAIN:
             return False
         if not self._histories.history(key).due(every, now):
             return False

@@ -100,6 +100,8 @@ def day_window(first: str, days: int = 1) -> Window:
         ("Payroll runs monthly, on the 1st and the 15th.", ("2026-05-01", "2026-06-15"), "2026-05-05"),
         ("Invoices go out on the last day of each month.", ("2026-02-28", "2026-05-31"), "2026-05-30"),
         ("Die Miete wird am 15. jeden Monats abgebucht.", ("2026-05-15",), "2026-05-16"),
+        ("Invoices go out at the end of each month.", ("2026-04-30",), "2026-04-29"),
+        ("Ende jeden Monats wird abgerechnet.", ("2026-04-30",), "2026-04-29"),
         ("Am letzten Tag jeden Monats ist Inventur.", ("2026-04-30",), "2026-04-29"),
         ("El alquiler se paga el día 5 de cada mes.", ("2026-05-05",), "2026-05-06"),
         ("Le loyer est dû le 1er de chaque mois.", ("2026-05-01",), "2026-05-02"),
@@ -134,6 +136,8 @@ def test_a_number_is_no_day_of_every_month(text: str) -> None:
         ("Wages are paid on the 3rd working day of each month.", "2026-04-03"),
         ("The 19th-century club meets every month.", "2026-04-19"),
         ("The monthly meeting is on the 45th floor.", "2026-04-30"),
+        ("The monthly report is sent at the end of the week.", "2026-04-30"),
+        ("Der Stammtisch ist monatlich, Ende offen.", "2026-04-30"),
         ("每月吃99号菜。", "2026-04-30"),
     ],
 )

@@ -46,7 +46,8 @@ MONTHLY = re.compile(
 # «on the 31st», «am 15.», «el día 5», «le 1er»; not a time of day, nor «the 2nd Tuesday», «the 19th-century club»
 COUNTED = rf"(?:{WEEKDAY}s?|weeks?|weekends?|(?:work(?:ing)?|business)\s*days?)\b"
 DAY_OF_MONTH = re.compile(
-    r"\b(?P<last>last\s+day|end\s+of|letzten?\s+tag|ende|último\s+día|dernier\s+jour|ultimo\s+giorno)\b"
+    r"\b(?P<last>last\s+day|(?:end\s+of|ende)(?=\s+(?:\w+\s+)?mon(?:th|at))|letzten?\s+tag|último\s+día|dernier\s+jour"
+    r"|ultimo\s+giorno)\b"
     rf"|(?<![\w.:/-])(?:(?P<english>\d{{1,2}})(?:st|nd|rd|th)\b(?!-\w|\s+{COUNTED})"
     r"|(?P<german>\d{1,2})\.(?=\s+(?:jede|monat|tag|und\b|oder\b))"
     r"|(?:el(?:\s+día)?|le|il)\s+(?P<romance>\d{1,2})(?:er|º|°)?(?=\s+(?:(?:de|di)\s+|d['’])))"

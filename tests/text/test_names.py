@@ -249,6 +249,8 @@ def test_most_names_of_notes_are_found_and_little_else(held_back: bool) -> None:
         ("Maria's Geburtstag ist bald.", ("Maria",)),
         ("Der Kick-off mit Anna Meyer ist am Montag um 10 Uhr", ("Anna Meyer",)),
         ("We met at " + "Torre " * 11 + "Alta.", ()),
+        ("We met Ad\u00adler Bruhn in Ham\u00adburg.", ("Adler Bruhn", "Hamburg")),
+        ("Then Sil\u200bvia Ker\u200bner called.", ("Silvia Kerner",)),
         ("", ()),
     ],
 )

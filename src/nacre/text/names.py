@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from itertools import groupby
 
 from nacre.text.grammar import AUXILIARIES, CLAUSE_WORDS, FUNCTION_WORDS, GRADABLE, VERBS, base, verb_words, word_groups
-from nacre.text.tokens import UNFOLDED, WORD_LISTS
+from nacre.text.tokens import UNFOLDED, WORD_LISTS, without_invisible
 
 TITLES = WORD_LISTS["titles"]
 MONTHS = WORD_LISTS["months"]
@@ -422,7 +422,7 @@ def names_in(text: str) -> tuple[str, ...]:
     A capital letter shows a name only where no sentence begins; there, a known first name, a known product, an unusual
     spelling or a second capitalized word does. In German, where nouns have one, only these do. Precise before complete.
     """
-    original = text = text[:CHARACTERS_NAMED]
+    original = text = without_invisible(text[:CHARACTERS_NAMED])
     matches = things(text)
     for thing in matches:
         text = text.replace(thing, "#")

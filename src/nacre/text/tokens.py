@@ -75,9 +75,12 @@ def composed(text: str) -> str:
     """As it is read: without the invisible signs inside words that web pages and word processors leave."""
     if text.isascii():
         return text
-    text = INVISIBLE.sub("", text)
-    text = OTHER_WIDTHS.sub(lambda match: unicodedata.normalize("NFKC", match.group()), text)
+    text = OTHER_WIDTHS.sub(lambda match: unicodedata.normalize("NFKC", match.group()), without_invisible(text))
     return unicodedata.normalize("NFC", text)
+
+
+def without_invisible(text: str) -> str:
+    return text if text.isascii() else INVISIBLE.sub("", text)
 
 
 def known(run: str) -> tuple[str, ...]:

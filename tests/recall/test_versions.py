@@ -92,6 +92,24 @@ def test_of_a_chain_what_held_at_the_time_asked_for_is_named() -> None:
         assert was("What was the original rate limit?") == "v0"
 
 
+@pytest.mark.parametrize("fields", [{}, {"valid_from": NOW // DAY * DAY}], ids=["undated", "dated"])
+def test_of_versions_of_one_day_the_first_and_the_one_before_are_named(fields: dict[str, float]) -> None:
+    clock = Clock(NOW // DAY * DAY + DAY / 2)
+    with MemoryStore(":memory:", embedder=WordBag(), clock=clock) as chain:
+        for number, limit in enumerate((60, 120, 300)):
+            clock.now += 60
+            dated = fields if number else {}
+            replaces = f"v{number - 1}" if number else None
+            chain.remember(f"The rate limit is {limit}", id=f"v{number}", replaces=replaces, **dated)  # type: ignore[arg-type]
+
+        def was(question: str) -> str:
+            (hit,) = chain.recall(question, min_relevance=0.0)
+            return "" if hit.was is None else hit.was.id
+
+        assert was("What was the previous rate limit?") == "v1"
+        assert was("What was the original rate limit?") == "v0"
+
+
 def test_superseded_memories_that_are_asked_for_stand_for_themselves(store: MemoryStore) -> None:
     store.supersede("old", "new")
     hits = recalled(store, include_superseded=True)

@@ -12,7 +12,7 @@ from nacre.errors import InvalidInput, RerankingError, UnknownName
 from nacre.model import Edge, ExpandSpec, Filter, Hit, Memory, Query, Reason, Recollection, SessionHit
 from nacre.model.instants import LAST
 from nacre.model.memory import SUSPICION
-from nacre.model.recollection import RECENCY_BASES, STRONG, WORDLESS, effective_from, with_conflicts
+from nacre.model.recollection import RECENCY_BASES, STRONG, WORDLESS, age_order, effective_from, with_conflicts
 from nacre.models.calibration import Closeness, Floor, Reading, calibration_of, floor_of, weighed_together
 from nacre.protocols import AnswerModel, Data, Embedder, Reader, Reranker
 from nacre.recall.gather import Question, asks_by_time_alone, speaker_stems, understand
@@ -416,8 +416,8 @@ def former_asked_for(superseded: Sequence[Memory], question: Question) -> Memory
     if then or not known:
         return then[0] if then else None
     if question.order == "oldest":
-        return min(known, key=effective_from)
-    return max(known, key=effective_from) if question.former else known[0]
+        return min(known, key=age_order)
+    return max(known, key=age_order) if question.former else known[0]
 
 
 def held_within(memory: Memory, window: Window) -> bool:

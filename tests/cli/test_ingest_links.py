@@ -34,3 +34,16 @@ def test_a_name_that_is_no_text_is_told_with_what_to_do(nacre: CommandLine, tmp_
     for named in (notes, bad):
         assert "left out: its name is not UTF-8; rename it." in nacre("ingest", str(named)).stderr
     assert [each["text"] for each in nacre.json("list")] == ["The well is deep."]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are text there")
+def test_a_folder_whose_name_is_no_text_is_told_also_from_inside(
+    nacre: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / os.fsdecode(b"na\xefve")
+    folder.mkdir()
+    (folder / "own.md").write_text("- The well is deep.\n", "utf-8")
+    monkeypatch.chdir(folder)
+    for named in (".", "own.md", str(folder)):
+        result = nacre("ingest", named)
+        assert "own.md left out: the name of its folder is not UTF-8; rename it." in result.stderr

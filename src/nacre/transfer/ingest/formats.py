@@ -129,10 +129,11 @@ def files(paths: tuple[Path, ...], left_out: Callable[[Path, str], None] | None 
 
 def why_unnameable(file: Path) -> str:
     """Why no memory can name the file; empty when it can. The bytes of a name need not be text."""
-    try:
-        str(file).encode()
-    except UnicodeEncodeError:
-        return "its name is not UTF-8; rename it"
+    for name, what in ((file.name, "its name"), (str(file.absolute()), "the name of its folder")):
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            return f"{what} is not UTF-8; rename it"
     return ""
 
 

@@ -8,7 +8,14 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.model import Hit
-from nacre.recall.turns import announced_changes, is_chatter, is_echo, names_something, without_repetitions
+from nacre.recall.turns import (
+    announced_changes,
+    is_chatter,
+    is_echo,
+    is_no_statement,
+    names_something,
+    without_repetitions,
+)
 from tests.samples import memory
 
 
@@ -16,6 +23,56 @@ def test_a_turn_that_states_something_before_it_asks_is_no_chatter() -> None:
     stated = "The server of the shop moved to Frankfurt because of the new contract. Shall I update the notes?"
     assert not is_chatter(memory("m", stated, role="user"))
     assert is_chatter(memory("m", "Where is the server of the shop? Who moved it?", role="user"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "which tool do we use for feature flags",
+        "where do we keep feature flags",
+        "ok and how do I rotate the key",
+        "what's the port of staging",
+        "what time is the standup",
+        "how many nodes does the cache have",
+        "which version of the index is live",
+        "who leads payments now",
+        "should we switch to pnpm",
+        "is there a way to skip the slow tests",
+        "do we still deploy on Fridays",
+        "thanks. when was the last release",
+        "wo liegt der Staging-Server jetzt",
+        "wie heißt der neue Kunde",
+    ],
+)
+def test_a_question_without_its_mark_tells_nothing(text: str) -> None:
+    turn = memory("m", text, role="user")
+    assert is_no_statement(turn) and is_chatter(turn)
+    assert not announced_changes([turn])
+    assert not is_no_statement(memory("m", text))  # a note may keep a question
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What we agreed on is the blue theme",
+        "what matters is the order of the migrations",
+        "what is urgent is the new index",
+        "what is new: staging moved to Kiel",
+        "when the build is red clear the cache",
+        "which is why tests are slow on Windows",
+        "how we deploy is in the wiki",
+        "where possible use the retry helper",
+        "should the build fail, clear the cache",
+        "do not deploy on Fridays",
+        "have the key rotated every month",
+        "Who is on call now is in the calendar.",
+        "Will is our new tester",
+        "May is when the contract ends",
+        "was früher Jenkins war, ist jetzt Buildkite",
+    ],
+)
+def test_a_statement_that_begins_like_a_question_tells_something(text: str) -> None:
+    assert not is_no_statement(memory("m", text, role="user"))
 
 
 @pytest.mark.parametrize(

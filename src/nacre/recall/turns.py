@@ -145,6 +145,30 @@ EMPTY = frozenset(
     " ありがとう 네 아니요 계속 계속해 해줘".split()
 )
 BREAKS = re.compile(r"[^\w]+")
+# A question as people type it, without its mark: «which tool do we use for flags», «wo liegt der Server». In what
+# states something («what we agreed on», «when the build fails», «what matters is the order») the verb stands elsewhere.
+BE_OR_HAVE = "am|is|are|was|were|has|have|had"
+HELPER = "do|does|did|can|could|should|shall|would|will"
+ASKER = "i|we|you|he|she|it|they|there|this|that|these|those|the|my|our|your|his|her|its|their"
+MEASURED = (
+    r"how\s+(?:many|much|long|often|far|big|old|fast|large)|whose\s+\w+"
+    rf"|which\s+(?!(?:{BE_OR_HAVE}|{HELPER})\b)\w+|what\s+(?:time|day|date|version|port|kind|sort|type|size)"
+)
+UNMARKED_QUESTION = re.compile(
+    rf"(?:(?:what|when|where|why|how|who|whom)(?:['’]s|\s+(?:{BE_OR_HAVE}|{HELPER}))|who\s+(?:leads|led|owns|owned|knows)"
+    rf"|(?:which|what|whose|how)\s+(?!(?:{ASKER})\b)(?:\w+\s+){{1,3}}(?:{HELPER})\s+(?:{ASKER})"
+    rf"|(?:{MEASURED})\s+(?:\w+\s+){{0,3}}(?:{BE_OR_HAVE})"
+    rf"|(?:is|are|was|were|has|had|does|did|will|would|should|can|could)\s+(?:{ASKER})|(?:do|have)\s+(?:i|we|you|they)"
+    r"|(?:was|wer|wo|wie|wann|warum|wieso|womit|wohin|woher)\s+(?:ist|sind|war|waren|hat|haben|kann|können|wird|werden"
+    r"|soll|sollen|muss|müssen|gibt|liegt|läuft|heißt|heißen|steht|nutzen|benutzen|verwenden))\b",
+    re.IGNORECASE,
+)
+# Then it is more than a question: «what is new: …», «is the build red, clear the cache», «what is urgent is the index».
+MORE_THAN_ASKED = re.compile(
+    r"[,;:.!](?:\s|$)|\s[-–—]\s|\b(?:because|but|weil|aber)\b|\b(?:am|is|are|was|were|ist|sind)\b.*\b(?:is|are|ist|sind)\b",
+    re.IGNORECASE,
+)
+LONGEST_QUESTION = 25  # words, without a mark
 
 
 def is_chatter(memory: Memory) -> bool:
@@ -162,7 +186,7 @@ def is_no_statement(memory: Memory) -> bool:
     """A turn that certainly states nothing: a question, a request, what a tool printed, or an answer that only says
     that it was done."""
     role = memory.role.lower()
-    if not role or role == TOOL or only_asks(memory.text):
+    if not role or role == TOOL or only_asks(memory.text) or (role == USER and only_asks_somehow(memory.text)):
         return bool(role)
     return only_requests(memory.text, certainly=True) if role == USER else only_reports(memory.text)
 
@@ -230,6 +254,19 @@ def is_echo(answer: Memory, said: Memory) -> bool:
 def says_again(answer: Memory, said: Memory) -> bool:
     words = set(content_stems(answer.text)) - ACKNOWLEDGING
     return bool(words) and len(words.intersection(content_stems(said.text))) >= ECHOED * len(words)
+
+
+def only_asks_somehow(text: str) -> bool:
+    """Whether every sentence that names something is a question, with its mark or without."""
+    naming = [each for each in sentences(text) if names_something(each)]
+    return bool(naming) and all(only_asks(each) or is_unmarked_question(each) for each in naming)
+
+
+def is_unmarked_question(sentence: str) -> bool:
+    asked = sentence[len(LEAD.match(sentence)[0]) :]  # type: ignore[index]
+    if not UNMARKED_QUESTION.match(asked) or MORE_THAN_ASKED.search(asked):
+        return False
+    return len(asked.split()) <= LONGEST_QUESTION
 
 
 def is_users_statement(memory: Memory) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -283,3 +284,32 @@ def test_a_question_without_a_word_gets_one_sentence(nacre: CommandLine) -> None
     result = nacre("recall", "?")
     remedy = "say what to look for, or see everything with `nacre list`."
     assert (result.exit_code, result.stderr) == (1, f"nacre: the question has no word; {remedy}\n")
+
+
+@pytest.fixture
+def talked(nacre: CommandLine, tmp_path: Path) -> CommandLine:
+    said = (("user", "The printer jams again"), ("assistant", "Clean the rollers with alcohol"), ("user", "It works"))
+    turns = [
+        {"text": text, "type": "episodic", "session": "office", "role": role, "position": position}
+        for position, (role, text) in enumerate(said)
+    ]
+    file = tmp_path / "turns.jsonl"
+    file.write_text("\n".join(map(json.dumps, turns)))
+    return nacre.after(("import", str(file), "--yes"))
+
+
+def test_the_turns_around_a_hit_are_shown_with_their_side_and_who_said_them(talked: CommandLine) -> None:
+    asked = ("recall", "how to clean rollers", "-n", "1", "--with-context", "1", "--strategy", "keyword")
+    shown = " ".join(talked.ok(*asked, "-f", "table").split())
+    assert "Clean the rollers with alcohol before, user: The printer jams again after, user: It works" in shown
+    row = talked.ok(*asked).split("\n")[0].split("\t")
+    assert row[-3:-1] == [
+        "Clean the rollers with alcohol",
+        "before, user: The printer jams again | after, user: It works",
+    ]
+
+
+def test_hits_by_session_name_their_session(talked: CommandLine) -> None:
+    asked = ("recall", "how to clean rollers", "-n", "1", "--by-session")
+    assert "session office" in " ".join(talked.ok(*asked, "-f", "table").split())
+    assert talked.ok(*asked).split("\n")[0].split("\t")[-2] == "office"

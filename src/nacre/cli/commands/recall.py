@@ -46,7 +46,8 @@ def recall_command(
     if any resembles the question at all.
 
     Beside one that answers, weak ones fill the list up to -n; --min-relevance 0.2 leaves them out. They do not count as
-    used. A question that is - is read from stdin.
+    used. A question that is - is read from stdin. In a pipe, --by-session adds a column with the session and
+    --with-context one with the turns around, before the space.
     """
     question = asked_question(words)
     if everything and options.get("min_relevance") is not None:
@@ -61,7 +62,10 @@ def recall_command(
     say(*(note for note in hits.notes if note not in cli.notified))
     if not hits.calibrated and (explain or options.get("min_relevance")):
         say("Relevance is uncalibrated for this embedder: no probability, good only to compare hits of one question.")
-    columns = hit_columns(hits, two_spaces=store.beside is not None, explain=explain)
+    by_session, with_turns = bool(options.get("group_by")), bool(options.get("with_context"))
+    columns = hit_columns(
+        hits, two_spaces=store.beside is not None, explain=explain, by_session=by_session, with_turns=with_turns
+    )
     print_items(hits, columns, lambda hit: {**hit_record(hit), "calibrated": hits.calibrated}, form)
     if not hits and cli.reported_empty:
         raise click.exceptions.Exit(NotFound.exit_code)
@@ -116,13 +120,17 @@ def context_command(
     )
 
 
-def hit_columns(hits: Recollection, *, two_spaces: bool, explain: bool) -> list[Column[Hit]]:
+def hit_columns(
+    hits: Recollection, *, two_spaces: bool, explain: bool, by_session: bool, with_turns: bool
+) -> list[Column[Hit]]:
     columns: list[Column[Hit]] = memory_columns(lambda hit: hit.memory, hits, two_spaces=two_spaces, wraps=True)
     id, *others, text, space = columns
     score: Column[Hit] = Column("score", lambda hit: f"{hit.score:.4f}", lambda hit: f"{hit.score:.2f}", right=True)
     if hits.calibrated:
         others = [Column("fit", lambda hit: hit.strength), *others]
     why: Column[Hit] = Column("why", lambda hit: "; ".join(map(str, hit.why)), only="tsv")
+    session: Column[Hit] = Column("session", lambda hit: hit.memory.session, only="tsv")
+    around: Column[Hit] = Column("context", lambda hit: " | ".join(turns_around(hit)), only="tsv")
 
     def text_and_marks(hit: Hit) -> str:
         """As a line of a pack."""
@@ -130,16 +138,31 @@ def hit_columns(hits: Recollection, *, two_spaces: bool, explain: bool) -> list[
 
     def with_marks(hit: Hit) -> str:
         reasons = (f"relevance {hit.relevance:.2f}", *hit.why) if explain else ()
-        return "\n".join([headline(hit.memory), *(f"  {each}" for each in (*hit.marks, *reasons))])
+        conversation = [f"session {hit.memory.session}"] if by_session and hit.memory.session else []
+        return "\n".join(
+            [headline(hit.memory), *(f"  {each}" for each in (*hit.marks, *conversation, *turns_around(hit), *reasons))]
+        )
 
     return [
         id,
         score,
         *others,
         replace(text, text=text_and_marks, brief=with_marks),
+        *([session] if by_session else []),
+        *([around] if with_turns else []),
         *([why] if explain else []),
         space,
     ]
+
+
+def turns_around(hit: Hit) -> list[str]:
+    """What was said before and after it, who said it, and on which side of it."""
+
+    def line(turn: Memory) -> str:
+        side = "before" if (turn.position or 0) < (hit.memory.position or 0) else "after"
+        return f"{side}, {turn.role}: {headline(turn)}" if turn.role else f"{side}: {headline(turn)}"
+
+    return [line(turn) for turn in hit.context]
 
 
 def former_record(memory: Memory) -> dict[str, Json]:

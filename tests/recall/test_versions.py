@@ -17,6 +17,7 @@ from nacre.model.memory import MAY_REPLACE
 from nacre.model.recollection import STRONG, conflicting_pairs
 from nacre.recall.gather import understand
 from nacre.recall.versions import rank_newer_above_older, with_newer_versions
+from nacre.recall_options import valid_at_filter
 from nacre.text.dates import asks_for_former
 from tests.embedders import WordBag
 from tests.prepared_stores import empty_store
@@ -471,7 +472,8 @@ def test_who_asks_for_what_was_formerly_gets_the_older_side_of_a_conflict() -> N
      "Wer war die frühere Trainerin?", "Wie hieß das Boot vorher?", "¿Cuál era el proveedor anterior?",
      "Quelle était l'ancienne adresse ?", "Jaki był poprzedni numer?", "Где мы жили раньше?",
      "我们原来的办公室在哪里？", "Which printers did we have before the Brother ones?",
-     "Who led the choir before Marta?", "What did we use in the past?",
+     "Who led the choir before Marta?", "What did we use in the past?", "what did we use before opentofu",
+     "which shop did she use for flour before millers?", "what did ci run on before buildkite",
      "What did I charge before I raised my rate?", "Who was the trainer before our season began?"],
 )  # fmt: skip
 def test_words_for_a_former_state_are_understood(question: str) -> None:
@@ -486,6 +488,7 @@ def test_words_for_a_former_state_are_understood(question: str) -> None:
      "午前の予定は？", "What did we do the day before yesterday?", "What did she eat the night before the race?",
      "How many people were in the queue before me?", "Which train did I take before 10 o'clock?",
      "What should I check before the release?", "What did I have to eat before the blood test?",
+     "what did we use before we cooked", "what did he use before cooking", "what should we use before opentofu",
      "Who gets the slides before Antwerp?", "What must I pay before Lisbon?", "Which boat do we take before Skye?",
      "How many hours did she say I must fast before an operation?", "Which command was run before a release?"],
 )  # fmt: skip
@@ -607,12 +610,18 @@ def test_who_asks_for_what_was_valid_then_gets_no_newer_version(store: MemorySto
     assert list(after) == list(before)
 
 
-def former_order(question: str, *links: Link, relevance: float = 0.8) -> list[str]:
+def former_order(question: str, *links: Link, relevance: float = 0.8, where: Filter | None = None) -> list[str]:
     """Of a newer hit above an older one, which it is linked with."""
     older = Hit(memory("older", created_at=NOW - 300 * DAY), 0.5, (), relevance=relevance)
     newer = Hit(memory("newer", created_at=NOW - 10 * DAY, links=links), 1.0, (), relevance=0.9)
-    asked = understand(Query(question, asked_at=NOW))
+    asked = understand(Query(question, asked_at=NOW, where=where or Filter()))
     return [hit.memory.id for hit in rank_newer_above_older([newer, older], asked)]
+
+
+@pytest.mark.parametrize("link", [noted(sure=True), noted(sure=False), Link("older", MAY_REPLACE, 0.9)])
+def test_who_asks_what_was_valid_then_gets_the_side_first_that_had_begun(link: Link) -> None:
+    then = [former_order(ASKED, link, where=valid_at_filter(NOW - days * DAY, NOW)) for days in (400, 20, 5)]
+    assert then == [["newer", "older"], ["older", "newer"], ["newer", "older"]]
 
 
 @pytest.mark.parametrize("link", [noted(sure=True), noted(sure=False), Link("older", MAY_REPLACE, 0.9)])

@@ -33,6 +33,7 @@ UNLIKELY_CONFLICT = 0.3  # the probability by which such a newer note is placed:
 MOST_UNCERTAIN_RELEVANCE = 0.9 * STRONG  # relevance of what is raised by a link that may be wrong
 MOST_VERSIONS = 2  # of one memory that are raised
 VALIDITY = ("valid_from", "valid_until")
+VALID_THEN = ("valid_from", "le_or_unset")  # the field and the operator by which `valid_at` asks for a time
 NOT_HELD = 0.5  # the factor of what has ended or not begun, where the question names no time: as of what is superseded
 
 
@@ -150,8 +151,9 @@ def newer_and_older(hits: Sequence[Hit]) -> list[tuple[str, str]]:
 
 
 def is_of_time_asked_for(older: Memory, newer: Memory, question: Question) -> bool:
-    ends = [window.end for window in question.windows]
-    return bool(ends) and effective_from(older) < max(ends) <= effective_from(newer)  # an end is no part of its time
+    ends = [window.end for window in question.windows]  # an end is no part of its time
+    ends += [float(each.value) for each in question.where.conditions if (each.field, each.op) == VALID_THEN]  # type: ignore[arg-type]
+    return bool(ends) and effective_from(older) < max(ends) <= effective_from(newer)
 
 
 def older_may_precede(older: Hit, newer: Hit) -> bool:

@@ -354,6 +354,14 @@ def read_unit_before_last(said: Said, asked: datetime) -> Reading | None:
     return Reading(calendar(said["unit"], -2, asked))
 
 
+def read_calendar_week(said: Said, asked: datetime) -> Reading | None:
+    """By ISO 8601, where a week begins on Monday and the first one of a year has its 4 January."""
+    number = int(said["number"])
+    return yearly(
+        lambda year: days(datetime.fromisocalendar(year, number, 1).replace(tzinfo=UTC), 7), said, asked, True
+    )
+
+
 def read_the_weekend(said: Said, asked: datetime) -> Reading | None:
     """Not «at weekend rates»."""
     if said["lead"] not in WEEKEND_LEADS or not (said["the"] or said["lead"] == "over"):

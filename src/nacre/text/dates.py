@@ -651,6 +651,12 @@ OF_YEAR = rf"(?:(?:,\s*|\s+)(?:of\s+|in\s+)?{YEAR})?"
 COUNTED = (
     r"(?!\s+(?:dollars|euros|pounds|bucks|steps|calories|words|people|users|miles|kilometers|km|meters|feet|times)\b)"
 )
+# «calendar week 46», «CW 46/2026», German «KW 46»; «46 kW» is a power, in capitals too.
+CALENDAR_WEEK = (
+    r"(?<!\d)(?<!\d )(?:(?-i:[KC]W)\s?|(?:calendar\s+week|kalenderwoche)\s+)"
+    r"(?P<number>5[0-3]|[1-4]\d|0?[1-9])(?![\d%]|[.,:]\d|\s?kW)"
+)
+OF_WEEKS_YEAR = rf"(?:(?:,\s*|\s+|\s?/\s?)(?:of\s+|in\s+)?{YEAR})?"
 MONTH_NAMES = frozenset(
     "jan january feb february mar march apr april may jun june jul july aug august sep sept september oct october nov"
     " november dec december".split()
@@ -788,6 +794,8 @@ RULES = (
     Rule(MONTH_NAMES, rf"(?:{WHICH})?{MONTH}{OF_YEAR}", readings.read_month),
     Rule(("week", "month", "quarter", "year"), rf"{WHICH}(?P<unit>week|weekend|month|quarter|year)\b{NOT_OF}",
         readings.read_unit),
+    Rule(("kw", "cw", "calendar", "kalenderwoche"), rf"{CALENDAR_WEEK}{OF_WEEKS_YEAR}",
+        readings.read_calendar_week),
     Rule(("weekend",), r"(?P<unit>weekend)\b", readings.read_the_weekend),
     Rule(("beginning", "start"), r"(?<=the )(?P<unit>week|month|year)\b", readings.read_the_unit),
     Rule(CENTURIES, rf"(?P<number>{BARE_YEAR})\b{COUNTED}", readings.read_year),

@@ -142,7 +142,16 @@ def test_filters_that_match_nothing_are_named_and_a_near_tag_is_suggested(filled
     assert "--since '3 weeks ago'." in filled("list", "-g", "none", "--since", "3 weeks ago").stderr
     assert filled("list", "--trashed").stderr == "Nothing matches --trashed.\n"
     result = filled("recall", "linting", "-g", "pyhton")
-    assert result.exit_code == 1 and "nothing found. Did you mean the tag 'python'?" in result.stderr
+    assert result.exit_code == 1
+    assert "nothing matches --tag pyhton. Did you mean the tag 'python'?" in result.stderr
+    assert "Nothing matches --tag pyhton. Did you mean" in filled("context", "linting", "-g", "pyhton").stderr
+    assert filled("recall", "linting", "-g", "python", "--strategy", "keyword").exit_code == 0
+
+
+def test_who_asks_for_what_was_known_before_anything_was_is_told_how_to_ask_for_what_held(filled: CommandLine) -> None:
+    told = "nothing matches --as-of 2020-01-01; `--valid-at` asks for what held then, whenever it was stored."
+    assert told in filled("recall", "linting", "--as-of", "2020-01-01").stderr
+    assert "--valid-at" not in filled("recall", "zebra", "--as-of", "now", "--strategy", "keyword").stderr
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import shlex
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, cast
 
 import click
 from click.core import ParameterSource
@@ -19,7 +20,7 @@ from nacre.cli.cli_context import SIMILAR_NAME, CliContext
 from nacre.cli.ui.output import DATA, FORMS, Column, Form, chosen_form, print_items, say
 from nacre.cli.ui.prompts import confirm
 from nacre.errors import AmbiguousId, InvalidInput, MemoryNotFound, NacreError
-from nacre.model.instants import DAY, parse_duration
+from nacre.model.instants import DAY, iso, parse_duration
 from nacre.model.memory import Json
 
 if TYPE_CHECKING:
@@ -182,6 +183,48 @@ def tag_suggestion(store: MemoryStore, tags: Iterable[str] | None) -> str:
         if near:
             return f" Did you mean the tag {folded[near[0]]!r}?"
     return ""
+
+
+SIDES = {"since": "start", "valid_at": "middle"}  # which part of a time such an option means; others mean its end
+
+
+def given_options(*, only: Collection[str] = (), leave_out: Collection[str] = ()) -> str:
+    """Those that the command which runs was called with, with words for a time written out; empty where there are
+    none. By the names of their parameters."""
+    ctx = click.get_current_context()
+    return "".join(
+        f" {option_text(option, ctx.params[option.name])}"
+        for option in ctx.command.params
+        if isinstance(option, click.Option) and option.name in ctx.params
+        if (option.name in only if only else option.name not in leave_out)
+        if ctx.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+    )
+
+
+def option_text(option: click.Option, value: object) -> str:
+    from nacre.text.dates import moment
+
+    name = max(option.opts, key=len)
+    if option.is_flag:
+        return name
+    if option.metavar == "WHEN" and not str(value)[:1].isdigit():  # words such as "last week" as their time
+        now = click.get_current_context().ensure_object(CliContext).now()
+        value = iso(moment(str(value), now, SIDES.get(option.name or "", "end")))
+    values = value if isinstance(value, tuple) else (value,)
+    return " ".join(f"{name} {shlex.quote(str(each))}" for each in values)
+
+
+def without_match(store: MemoryStore, options: Mapping[str, Any]) -> str:
+    """Says that no memory passes the filters, whatever is asked, and what may be meant instead; empty where one does
+    or there are none."""
+    from nacre.recall_options import Scope
+
+    names = frozenset(Scope.__annotations__)
+    scope = cast(Scope, {name: value for name, value in options.items() if name in names and value is not None})
+    if not (filters := given_options(only=names)) or store.count(**scope):
+        return ""
+    held = "; `--valid-at` asks for what held then, whenever it was stored" if scope.get("as_of") else ""
+    return f"nothing matches{filters}{held}.{tag_suggestion(store, scope.get('all_tags'))}"
 
 
 # Named as the fields of a memory: what is given goes to the store as it is.

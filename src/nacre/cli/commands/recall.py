@@ -11,7 +11,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, UsageProblem
-from nacre.cli.options import TextCommand, command, filter_options, form_option, option, tag_suggestion
+from nacre.cli.options import TextCommand, command, filter_options, form_option, option, without_match
 from nacre.cli.ui.output import DATA, Column, Form, print_data, print_items, printable, put, say, wrapped
 from nacre.cli.ui.prompts import count_of, read_stdin
 from nacre.cli.ui.records import headline, marked_text, memory_columns, memory_record
@@ -56,7 +56,7 @@ def recall_command(
         options["min_relevance"] = 0.0
     with cli.open_with_personal() as store:
         hits = store.recall(question, k, touch=touch, **options)
-        near = "" if hits else tag_suggestion(store, options.get("all_tags"))
+        unmatched = "" if hits else without_match(store, options)
     if WORDLESS in hits.notes:
         raise NotFound("the question has no word; say what to look for, or see everything with `nacre list`.")
     say(*(note for note in hits.notes if note not in cli.notified))
@@ -70,7 +70,7 @@ def recall_command(
     if not hits and cli.reported_empty:
         raise click.exceptions.Exit(NotFound.exit_code)
     if not hits:
-        raise NotFound(nothing_fits(hits.nearest.memory) if hits.nearest else f"nothing found.{near}")
+        raise NotFound(nothing_fits(hits.nearest.memory) if hits.nearest else unmatched or "nothing found.")
 
 
 def nothing_fits(nearest: Memory) -> str:
@@ -105,6 +105,7 @@ def context_command(
         packed = store.recall_pack(
             question, token_budget=budget, max_items=max_items, header=header, fence=fence, **options
         )
+        unmatched = "" if packed.items else without_match(store, options)
     if form in DATA:
         items = [{**memory_record(item.memory), "score": item.score, "tokens": item.tokens} for item in packed.items]
         size = {"used_tokens": packed.used_tokens, "budget": packed.budget, "truncated": packed.truncated}
@@ -113,6 +114,8 @@ def context_command(
         put(wrapped(printable(packed.text), sys.stdout))
     if packed.nearest is not None:
         say(nothing_fits(packed.nearest))
+    elif unmatched:
+        say(unmatched[0].upper() + unmatched[1:])
     more = "; more did not fit." if packed.truncated else "."
     say(
         *(note for note in packed.notes if note not in cli.notified),

@@ -21,6 +21,7 @@ from nacre.cli.options import (
     command,
     filter_options,
     form_option,
+    given_options,
     limit_option,
     option,
     tag_suggestion,
@@ -59,7 +60,6 @@ from nacre.model.memory import ARCHIVED, CONFLICTS, MAY_REPLACE, TRASHED, short_
 from nacre.model.recollection import effective_from
 from nacre.protocols import Order
 from nacre.recall_options import Scope
-from nacre.text.dates import moment
 
 LAST_ENTRIES = 5
 MOST_LINKS = 10  # of one direction; `nacre graph neighbors` lists them all
@@ -226,7 +226,7 @@ def list_command(
     with cli.open_with_personal() as store:
         memories = store.list_recent(limit or ALL, order=ORDERS[sort], cursor=cursor or "", **scope)
         total = store.count(**scope)
-        filters = given_filters()
+        filters = given_options(leave_out=NOT_FILTERS)
         empty = f"Nothing matches{filters}." if filters else "No memories here; `nacre remember TEXT` stores one."
         empty = "" if cli.reported_empty or memories else empty + tag_suggestion(store, scope.get("all_tags"))
         drawn = chosen_form(form) in ("table", "markdown")
@@ -276,7 +276,6 @@ def draw_stats(stats: Stats) -> None:
 
 
 NOT_FILTERS = ("form", "limit", "sort", "cursor")
-SIDES = {"since": "start", "valid_at": "middle"}  # which part of a time such an option means; others mean its end
 
 
 def order_line(memories: Sequence[Memory], sort: str) -> tuple[str, ...]:
@@ -285,25 +284,3 @@ def order_line(memories: Sequence[Memory], sort: str) -> tuple[str, ...]:
     if sort not in BY_CREATION or dates == sorted(dates, reverse=sort == "created"):
         return ()
     return ("Sorted by when each was created; a date is since when it holds, or when it happened.",)
-
-
-def given_filters() -> str:
-    """The filters of the command that runs, with words for a time written out; empty where there are none."""
-    ctx = click.get_current_context()
-    return "".join(
-        f" {option_text(option, ctx.params[option.name])}"
-        for option in ctx.command.params
-        if isinstance(option, click.Option) and option.name in ctx.params and option.name not in NOT_FILTERS
-        if ctx.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
-    )
-
-
-def option_text(option: click.Option, value: object) -> str:
-    name = max(option.opts, key=len)
-    if option.is_flag:
-        return name
-    if option.metavar == "WHEN" and not str(value)[:1].isdigit():  # words such as "last week" as their time
-        now = click.get_current_context().ensure_object(CliContext).now()
-        value = iso(moment(str(value), now, SIDES.get(option.name or "", "end")))
-    values = value if isinstance(value, tuple) else (value,)
-    return " ".join(f"{name} {shlex.quote(str(each))}" for each in values)

@@ -55,6 +55,18 @@ def test_when_it_happened_counts_before_when_it_was_written(store: MemoryStore) 
     assert (existing(store, "old").valid_until, existing(store, "new").valid_from) == (600.0, 600.0)
 
 
+def test_what_happened_after_the_old_truth_began_changed_it_then_though_both_were_written_down_later(
+    store: MemoryStore,
+) -> None:
+    store.remember("Ana leads the team", id="ana", valid_from=100.0)
+    store.remember("Tom leads the team", id="tom", occurred_at=600.0)
+    assert existing(store, "ana").created_at > 600.0
+    store.supersede("ana", "tom")
+    assert (existing(store, "ana").valid_until, existing(store, "tom").valid_from) == (600.0, 600.0)
+    store.restore("ana")
+    assert (existing(store, "ana").valid_until, existing(store, "tom").valid_from) == (None, None)
+
+
 def test_times_that_the_caller_gave_are_kept_over_both_ways(store: MemoryStore) -> None:
     store.remember("old", id="old", valid_from=100.0, valid_until=200.0)
     store.remember("new", id="new", valid_from=300.0)

@@ -10,6 +10,7 @@ from nacre.engine.engine import Engine, Lookup, PendingChanges
 from nacre.errors import InvalidInput, SupersedeCycle
 from nacre.model import Link, Memory
 from nacre.model.memory import ARCHIVED, SUPERSEDES, TRASHED, Json
+from nacre.model.recollection import effective_from
 from nacre.protocols import Change, Reader
 
 START_SET = "valid_from"  # in the link's data: `superseded` set the successor's `valid_from`, which was empty before
@@ -150,7 +151,9 @@ def change_time(predecessor: Memory, successor: Memory, now: float) -> float:
     """When the new version began to hold: as given, else when it was learned, if that is later than the old one."""
     if successor.valid_from is not None:
         return successor.valid_from
-    return successor.happened_at if predecessor.happened_at < successor.happened_at <= now else now
+    # What holds since a day that was given began then, though it was written down later.
+    began = min(predecessor.happened_at, effective_from(predecessor))
+    return successor.happened_at if began < successor.happened_at <= now else now
 
 
 def released(predecessor: Memory, successor: Memory | None, now: float) -> tuple[Memory, Memory | None]:

@@ -134,11 +134,22 @@ def test_links_are_walked_as_they_were_known_then(filled: CommandLine) -> None:
     assert "related →" in filled.ok("show", "new", "--as-of", one)
 
 
+def test_a_day_on_which_a_memory_did_not_hold_is_named_as_it_was_typed(nacre: CommandLine) -> None:
+    nacre.after(("remember", "The office is in Kiel", "--id", "kiel", "--valid-from", "2026-05-01"))
+    shown = nacre("show", "kiel", "--valid-at", "2026-04-30")
+    assert shown.exit_code == 1 and "'kiel' was not known to hold on 2026-04-30; `nacre memory history" in shown.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (["show", "old", "--as-of", "2020-01-01"], 1, "'old' was not there at 2020-01-02"),
-        (["show", "zzz", "--as-of", "1h"], 1, "zzz"),
+        (
+            ["show", "old", "--as-of", "2020-01-01"],
+            1,
+            "'old' was not there at the end of 2020-01-01; `nacre memory history old`",
+        ),
+        (["show", "old", "--as-of", "2020-01-01T08:00Z"], 1, "'old' was not there at 2020-01-01T08:00:00"),
+        (["show", "zzz", "--as-of", "2020-01-01"], 1, "'zzz' was not there at the end of 2020-01-01.\n"),
         (["list", "--as-of", "someday"], 2, "7d"),
         (["list", "--as-of", "2999-01-01"], 2, "still to come"),
         (["recall", "x", "--valid-at", "someday"], 2, "7d"),

@@ -8,7 +8,7 @@ from nacre.cli.errors import NotFound
 from nacre.errors import MemoryNotFound
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory
-from nacre.model.instants import iso
+from nacre.model.instants import is_day, iso
 from nacre.model.journal import MEMORY
 from nacre.model.memory import short_id
 from nacre.text.dates import moment
@@ -63,9 +63,17 @@ def find_memory_at(store: MemoryStore, prefix: str, as_of: str | None, valid_at:
     memory = store.get(id, as_of=as_of, valid_at=valid_at)
     if memory is None:
         asked = "known to hold" if valid_at is not None else "there"
-        at = moment(valid_at or as_of or "now", store.now(), "end" if valid_at is None else "middle")
-        raise NotFound(f"{short_id(id)!r} was not {asked} at {iso(at)}.")
+        then = when(valid_at or as_of or "now", store.now(), "end" if valid_at is None else "middle")
+        now = f"; `nacre memory history {short_id(id)}` says since when it is." if store.get(id) else "."
+        raise NotFound(f"{short_id(id)!r} was not {asked} {then}{now}")
     return memory
+
+
+def when(said: str, now: float, side: str) -> str:
+    """A day as it was typed: its end, in UTC, is the midnight of the next one."""
+    if is_day(said):
+        return f"at the end of {said}" if side == "end" else f"on {said}"
+    return f"at {iso(moment(said, now, side))}"
 
 
 def resolve_target(store: MemoryStore, source: Memory, prefix: str) -> str:

@@ -696,6 +696,10 @@ ADD_COUNT = (
     "INSERT INTO counter(space, field, status, name, n) VALUES (?, ?, ?, ?, ?)"
     " ON CONFLICT DO UPDATE SET n = n + excluded.n"
 )
+# Two statements, since one that returns what is left takes a fifth more time. Of nothing, there is no row.
+OF_COUNT = "space = ?1 AND field = ?2 AND status = ?3 AND name = ?4"
+REMOVE_COUNT = f"DELETE FROM counter WHERE {OF_COUNT} AND n + ?5 <= 0"
+SUBTRACT_COUNT = f"UPDATE counter SET n = n + ?5 WHERE {OF_COUNT}"
 
 
 def write_counts(connection: apsw.Connection, counts: Counts, terms: Mapping[int, Counter[str]]) -> None:
@@ -704,12 +708,9 @@ def write_counts(connection: apsw.Connection, counts: Counts, terms: Mapping[int
     for space, stems in terms.items():
         changed += [(space, TERM, "", stem, n) for stem, n in sorted(stems.items()) if n]
     fewer = [row for row in changed if row[-1] < 0]
+    connection.executemany(REMOVE_COUNT, fewer)
+    connection.executemany(SUBTRACT_COUNT, fewer)
     connection.executemany(ADD_COUNT, [row for row in changed if row[-1] > 0] if fewer else changed)
-    left: list[tuple[Any, ...]] = connection.executemany(f"{ADD_COUNT} RETURNING n", fewer).fetchall()
-    connection.executemany(
-        "DELETE FROM counter WHERE space = ? AND field = ? AND status = ? AND name = ?",
-        [row[:-1] for row, (n,) in zip(fewer, left, strict=True) if n <= 0],
-    )
 
 
 def entry_row(space: int, entry: JournalEntry, versions: tuple[int, bool, bool] | None) -> list[SQLValue]:

@@ -473,6 +473,7 @@ def test_who_asks_for_what_was_formerly_gets_the_older_side_of_a_conflict() -> N
      "Quelle était l'ancienne adresse ?", "Jaki był poprzedni numer?", "Где мы жили раньше?",
      "我们原来的办公室在哪里？", "Which printers did we have before the Brother ones?",
      "Who led the choir before Marta?", "What did we use in the past?", "what did we use before opentofu",
+     "what was our database before postgres?",
      "which shop did she use for flour before millers?", "what did ci run on before buildkite",
      "What did I charge before I raised my rate?", "Who was the trainer before our season began?"],
 )  # fmt: skip
@@ -488,7 +489,8 @@ def test_words_for_a_former_state_are_understood(question: str) -> None:
      "午前の予定は？", "What did we do the day before yesterday?", "What did she eat the night before the race?",
      "How many people were in the queue before me?", "Which train did I take before 10 o'clock?",
      "What should I check before the release?", "What did I have to eat before the blood test?",
-     "what did we use before we cooked", "what did he use before cooking", "what should we use before opentofu",
+     "what did we use before we cooked", "who was there before the guests", "what did he use before cooking",
+     "what should we use before opentofu",
      "Who gets the slides before Antwerp?", "What must I pay before Lisbon?", "Which boat do we take before Skye?",
      "How many hours did she say I must fast before an operation?", "Which command was run before a release?"],
 )  # fmt: skip

@@ -34,6 +34,7 @@ from nacre.conflicts.difference import (
     other_sides,
     swapped_words,
 )
+from nacre.conflicts.holder import changed_holder, says_since_when
 from nacre.errors import ConflictModelError
 from nacre.model.instants import DAY
 from nacre.model.memory import DERIVED_FROM, LESSON, Memory
@@ -205,8 +206,10 @@ def by_rules(a: Memory, b: Memory, similarity: float, threshold: float = THRESHO
         return NO_CONFLICT
     if words := swapped_words(a.text, b.text):
         return Verdict("contradiction", "order", words, sure=False)
-    values = keyed_values(a.text, b.text)
-    return Verdict("update", "value", values) if values else None
+    if values := keyed_values(a.text, b.text):
+        return Verdict("update", "value", values)
+    holders = changed_holder(a.text, b.text)
+    return Verdict("update", "value", holders, sure=says_since_when(a.text)) if holders else None
 
 
 def across_types(a: Memory, b: Memory, verdict: Verdict | None) -> Verdict | None:

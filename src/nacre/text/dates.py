@@ -462,9 +462,11 @@ RULES_ASKED = re.compile(r"\b(?:must|should|required|(?:have|had|need|needed|sup
 # Nor does this: «who gets the slides before Antwerp?», where «who led the team before Bruno?» does.
 OF_NOW_OR_LATER = re.compile(rf"{RULES_ASKED.pattern}|\b(?:is|are|am|do|does|will|can|shall|gets)\b", re.IGNORECASE)
 BEFORE_A_NAME = re.compile(r"\bbefore(?:\s+[A-Z\d][\w.-]*){1,2}\W*$")
-# As people type it: «what did we use before opentofu», but not «what did we use before we cooked».
+# As people type it: «what did we use before opentofu», «what was our database before postgres», but not «what did we
+# use before we cooked».
 USED_BEFORE = re.compile(
-    r"\b(?:what|which)\b[^?.!,]*\bdid\s+\w+\s+(?:use|run\s+on)\s+(?:(?:for|in|on|as)\s+[^?.!,]+\s+)?before\s+"
+    r"\b(?:what|which|who|where)\b[^?.!,]*\b(?:did\s+\w+\s+(?:use|run\s+on)\s+(?:(?:for|in|on|as)\s+[^?.!,]+\s+)?"
+    r"|(?:was|were)\s+[^?.!,]+\s+)before\s+"
     r"(?!(?:i|we|you|he|she|it|they|the|this|that|these|those|an?|my|our|your|his|her|their|\w+ing)\b)[\w.-]+\W*$",
     re.IGNORECASE,
 )

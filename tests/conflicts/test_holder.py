@@ -1,0 +1,63 @@
+"""A task or a post of one person passes to another."""
+
+from __future__ import annotations
+
+import pytest
+
+from nacre.conflicts.holder import changed_holder, says_since_when
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "names"),
+    [
+        (
+            "Ines Prado leads the payments team.",
+            "Jonas Lund leads payments since October.",
+            ("Jonas Lund", "Ines Prado"),
+        ),
+        ("Ines heads the design team", "Jonas now leads design", ("Jonas", "Ines")),
+        ("Dr. Weber is my dentist.", "Mrs Okafor is my new dentist.", ("Mrs Okafor", "Dr. Weber")),
+        ("Ines is our CTO.", "Jonas is our CTO now.", ("Jonas", "Ines")),
+        ("Ines is the captain of the crew.", "Jonas is captain of the crew.", ("Jonas", "Ines")),
+        ("Ines is on call this week.", "Jonas is on call.", ("Jonas", "Ines")),
+        ("Ines looks after the invoices.", "Jonas is responsible for the invoices from May.", ("Jonas", "Ines")),
+        ("Ines runs the stand-up.", "Jonas runs our stand-up until June", ("Jonas", "Ines")),
+        (
+            "Ines ist für die Buchhaltung zuständig.",
+            "Jonas ist jetzt für die Buchhaltung zuständig.",
+            ("Jonas", "Ines"),
+        ),
+        ("Ines leitet das Team Zahlungen.", "Seit Mai ist es anders. Jonas leitet Zahlungen.", None),
+        ("Ines leitet den Einkauf.", "Jonas leitet den Einkauf seit Mai.", ("Jonas", "Ines")),
+        ("Ines s'occupe de la paie.", "Jonas s'occupe de la paie désormais.", ("Jonas", "Ines")),
+        ("Ines lidera el equipo de pagos.", "Jonas lidera el equipo de pagos.", ("Jonas", "Ines")),
+        ("Ines Prado leads sales.", "Ines leads sales since May.", None),
+        ("Ines leads the payments team.", "Jonas leads the platform team.", None),
+        ("Ines leads sales.", "Jonas maintains sales.", None),
+        ("Ines owns a boat.", "Jonas owns a boat.", None),
+        ("Ines runs every morning.", "Jonas runs every morning.", None),
+        ("Ines runs marathons.", "Jonas runs marathons.", None),
+        ("Ines likes green tea.", "Jonas likes green tea.", None),
+        ("Ines is my sister.", "Jonas is my brother.", None),
+        ("Ines is a manager.", "Jonas is a manager.", None),
+        ("Ines is on call on Monday.", "Jonas is on call on Tuesday.", None),
+        ("Ines leads sales. She is often away.", "Jonas leads sales.", None),
+        ("Ines leads.", "Jonas leads.", None),
+        ("", "Jonas leads sales.", None),
+    ],
+)
+def test_a_task_of_one_person_passes_on(older: str, newer: str, names: tuple[str, str] | None) -> None:
+    assert changed_holder(newer, older) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("Jonas leads sales now.", True),
+        ("Jonas leads sales since May.", True),
+        ("Jonas ist die neue Leiterin.", True),
+        ("Jonas leads sales.", False),
+    ],
+)
+def test_a_text_may_say_that_it_was_otherwise_before(text: str, says: bool) -> None:
+    assert says_since_when(text) is says

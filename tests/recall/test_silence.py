@@ -41,6 +41,8 @@ NOTES = {
 FOREIGN = ("Which vaccine does the puppy need?", "Who won the handball match on Sunday?")
 ANSWERED = {"Who oils the letterpress?": "press", "What do wedding invitations cost?": "price"}
 
+ASKED = understand(Query("Which arm did I break?", asked_at=1.8e9))
+
 
 class Absent(ShippedEmbedder):
     """The English embedder, which can be taken away."""
@@ -188,9 +190,9 @@ def test_what_is_far_from_the_question_is_not_near_whatever_a_model_reads(
 ) -> None:
     sources = Sources("default", None, None, SHIPPED, True)  # type: ignore[arg-type]
     hit = Hit(Memory("m", "The press is oiled."), 0.5)
-    assert with_relevance(hit, Closeness(cosine, 0.0, turn), Reading(3.0), sources).near_enough is near
+    assert with_relevance(hit, Closeness(cosine, 0.0, turn), Reading(3.0), ASKED, sources).near_enough is near
     assert with_relevance(
-        hit, Closeness(None, 0.0, turn), Reading(3.0), sources
+        hit, Closeness(None, 0.0, turn), Reading(3.0), ASKED, sources
     ).near_enough  # without vectors nobody can tell
 
 
@@ -221,17 +223,27 @@ def test_turns_of_another_subject_do_not_end_the_silence(filled: MemoryStore) ->
     assert all(list(space.recall(question)) == [] for question in FOREIGN)
 
 
-@pytest.mark.parametrize(("cosine", "coverage", "alike"), [(0.55, 0.0, True), (0.45, 0.0, False), (0.55, 0.2, False)])
+@pytest.mark.parametrize(
+    ("question", "cosine", "coverage", "alike"),
+    [
+        ("Which arm did I break?", 0.55, 0.0, True),
+        ("Which arm did I break?", 0.45, 0.0, False),
+        ("Which arm did I break?", 0.55, 0.2, False),
+        ("Quel bras ai-je cassé ?", 0.35, 0.0, True),
+        ("Quel bras ai-je cassé ?", 0.25, 0.0, False),
+        ("Quel bras ai-je cassé ?", 0.35, 0.2, False),
+    ],
+)
 def test_what_is_very_near_without_a_common_word_is_shown_however_it_reads(
-    cosine: float, coverage: float, alike: bool
+    question: str, cosine: float, coverage: float, alike: bool
 ) -> None:
     """A model that reads says little across languages."""
     sources = Sources("default", None, None, SHIPPED, True)  # type: ignore[arg-type]
-    query = Query("Which arm did I break?", asked_at=1.8e9)
-    far = with_relevance(Hit(Memory("far", "Die Presse"), 0.9), Closeness(0.3, 0.0), Reading(-12.0), sources)
+    asked = understand(Query(question, asked_at=1.8e9))
+    far = with_relevance(Hit(Memory("far", "Die Presse"), 0.9), Closeness(0.2, 0.0), Reading(-12.0), asked, sources)
     near = Hit(Memory("near", "Il polso sinistro è rotto."), 0.5)
-    judged = with_relevance(near, Closeness(cosine, coverage), Reading(-12.5), sources)
-    hits, nearest = above_floor([far, judged], understand(query), only_time=False)
+    judged = with_relevance(near, Closeness(cosine, coverage), Reading(-12.5), asked, sources)
+    hits, nearest = above_floor([far, judged], asked, only_time=False)
     assert [hit.memory.id for hit in hits] == (["near"] if alike else [])
     assert (nearest is None) == alike
 
@@ -244,13 +256,13 @@ def test_a_long_note_is_near_by_all_words_or_by_some_that_read_like_an_answer(
 ) -> None:
     sources = Sources("default", None, None, SHIPPED, True)  # type: ignore[arg-type]
     minutes = Hit(Memory("m", "Minutes of the meeting, with thirty points"), 0.5)
-    assert with_relevance(minutes, Closeness(0.0, coverage), Reading(log_odds), sources).near_enough is near
+    assert with_relevance(minutes, Closeness(0.0, coverage), Reading(log_odds), ASKED, sources).near_enough is near
 
 
 def test_a_hit_that_was_not_read_has_the_floor_and_the_scale_of_those_that_were() -> None:
     sources = Sources("default", None, None, SHIPPED, True)  # type: ignore[arg-type]
     near, readings = {id: Closeness(0.3, 0.2) for id in "ab"}, {"a": Reading(-8.0)}
-    alone = {id: with_relevance(Hit(Memory(id, id), 0.5), near[id], readings.get(id), sources) for id in "ab"}
+    alone = {id: with_relevance(Hit(Memory(id, id), 0.5), near[id], readings.get(id), ASKED, sources) for id in "ab"}
     together = judged_together(alone, {id: Scored(id, 0.5, (), near[id]) for id in "ab"}, readings)
     assert together["a"].floor == together["b"].floor == alone["a"].floor != alone["b"].floor
     assert all(together[id].hit.relevance < alone[id].hit.relevance for id in "ab")

@@ -36,7 +36,7 @@ from nacre.recall.versions import (
     raised,
     rank_newer_above_older,
 )
-from nacre.text.dates import Window, is_question, without
+from nacre.text.dates import Window, is_english, is_question, without
 from nacre.text.tokens import STOP_WORDS, excerpt, only_asks, words
 
 GROUPINGS = ("session",)
@@ -60,8 +60,9 @@ MOST_FORMER = 8  # superseded memories of a hit that are read: a chain is seldom
 WORD = re.compile(r"\w+")
 # From this cosine on a note is shown even where no word is common and reading says no: reading says little across
 # languages. On five sets of notes 11 more answerable questions get a hit, and one of 448 unanswerable ones gets a wrong
-# one; at 0.45 it is 12 and six.
-ALIKE_WITHOUT_WORDS = 0.5
+# one; at 0.45 it is 12 and six. For questions that are not surely English, which reading understands less, 0.3: of 491
+# of them five more that something answers get a hit, the right one, and of 147 others two get a wrong one.
+ALIKE_WITHOUT_WORDS, ALIKE_IN_OTHER_LANGUAGES = 0.5, 0.3
 REPLY = "answer"  # the reason of a turn that was said after a question; "reply" is a signal of all turns
 DOES_NOT_KNOW = re.compile(
     r"\b(?:no idea|not sure|dunno|(?:don'?t|do not|doesn'?t|didn'?t) know|keine ahnung|weiß (?:ich |es )?nicht"
@@ -229,7 +230,7 @@ class RelevanceJudge(NamedTuple):
         closeness = scored.closeness or closeness_alone(hit.memory, self.question, scored.cosine)
         meaningless = self.unknown and (closeness.cosine or 0) < LIKE_A_WORD
         reading = None if meaningless else self.readings.get(hit.memory.id)
-        result = with_relevance(hit, closeness, reading, self.sources)
+        result = with_relevance(hit, closeness, reading, self.question, self.sources)
         if self.only_time:
             fit = self.time_fits[hit.memory.id] if self.time_fits else event_match(hit.memory, self.question)
             least = TIME_ONLY_RELEVANCE if fit >= 1 else 0.0
@@ -322,7 +323,9 @@ def is_unknown_word(question: Question, scored: Sequence[Scored]) -> bool:
     return alone and all(each.closeness is not None and not each.closeness.coverage for each in scored)
 
 
-def with_relevance(hit: Hit, closeness: Closeness, reading: Reading | None, sources: Sources) -> Judged:
+def with_relevance(
+    hit: Hit, closeness: Closeness, reading: Reading | None, question: Question, sources: Sources
+) -> Judged:
     known = sources.calibration.relevance(closeness, reading)
     if not sources.calibrated:
         return Judged(replace(hit, relevance=known), sources.calibration.nothing_in_common(closeness))
@@ -333,7 +336,8 @@ def with_relevance(hit: Hit, closeness: Closeness, reading: Reading | None, sour
         closeness.coverage > 0 and reading is not None and reading.log_odds > 0
     )
     near = worded or sources.calibration.relevance(closeness) >= floor_of(closeness).best
-    alike = not closeness.coverage and sources.calibration.cosine(closeness.cosine) >= ALIKE_WITHOUT_WORDS
+    least_alike = ALIKE_WITHOUT_WORDS if is_english(question.text) else ALIKE_IN_OTHER_LANGUAGES
+    alike = not closeness.coverage and sources.calibration.cosine(closeness.cosine) >= least_alike
     return Judged(replace(hit, relevance=known), floor_of(closeness, reading), near, reading is not None, alike)
 
 
@@ -742,6 +746,7 @@ def judged_turns(
             Hit(memory, session.score, session.why),
             closeness_alone(memory, question, cosine),
             None,
+            question,
             sources,
         )
         for memory, cosine in turns

@@ -42,6 +42,9 @@ def test_a_turn_that_states_something_before_it_asks_is_no_chatter() -> None:
         "thanks. when was the last release",
         "wo liegt der Staging-Server jetzt",
         "wie heißt der neue Kunde",
+        "which tool do we use here",
+        "is the build green",
+        "should we use the new port",
     ],
 )
 def test_a_question_without_its_mark_tells_nothing(text: str) -> None:
@@ -69,10 +72,27 @@ def test_a_question_without_its_mark_tells_nothing(text: str) -> None:
         "Will is our new tester",
         "May is when the contract ends",
         "was früher Jenkins war, ist jetzt Buildkite",
+        "did the migration of the billing database last night",
+        "had the surgery in March",
+        "should the nightly test fail restart the runner",
+        "had we used SQLite the release would have been ready",
+        "who owns the repo decides on releases",
+        "how much memory is used depends on the batch",
+        "which port is used does not matter",
+        "what's important is the order of the migrations",
+        "what did not work was the cache",
+        "what was broken works again in staging",
+        "did I mention that I moved to Kiel in May",
+        "do they know I am vegan",
     ],
 )
 def test_a_statement_that_begins_like_a_question_tells_something(text: str) -> None:
     assert not is_no_statement(memory("m", text, role="user"))
+
+
+def test_a_long_text_without_a_mark_is_no_question_and_is_looked_at_quickly() -> None:
+    assert not is_no_statement(memory("m", "is it " + "am " * 33_000 + "Kiel", role="user"))
+    assert not is_no_statement(memory("m", "is it " + "am/" * 33_000 + "Kiel", role="user"))
 
 
 @pytest.mark.parametrize(

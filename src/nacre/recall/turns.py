@@ -147,6 +147,8 @@ EMPTY = frozenset(
 BREAKS = re.compile(r"[^\w]+")
 # A question as people type it, without its mark: «which tool do we use for flags», «wo liegt der Server». In what
 # states something («what we agreed on», «when the build fails», «what matters is the order») the verb stands elsewhere.
+# «Did the migration last night» and «had the surgery in March» leave «I» out; «had I known» and «should the test fail»
+# set a condition.
 BE_OR_HAVE = "am|is|are|was|were|has|have|had"
 HELPER = "do|does|did|can|could|should|shall|would|will"
 ASKER = "i|we|you|he|she|it|they|there|this|that|these|those|the|my|our|your|his|her|its|their"
@@ -158,17 +160,24 @@ UNMARKED_QUESTION = re.compile(
     rf"(?:(?:what|when|where|why|how|who|whom)(?:['’]s|\s+(?:{BE_OR_HAVE}|{HELPER}))|who\s+(?:leads|led|owns|owned|knows)"
     rf"|(?:which|what|whose|how)\s+(?!(?:{ASKER})\b)(?:\w+\s+){{1,3}}(?:{HELPER})\s+(?:{ASKER})"
     rf"|(?:{MEASURED})\s+(?:\w+\s+){{0,3}}(?:{BE_OR_HAVE})"
-    rf"|(?:is|are|was|were|has|had|does|did|will|would|should|can|could)\s+(?:{ASKER})|(?:do|have)\s+(?:i|we|you|they)"
+    rf"|(?:is|are|was|were|has|does|will|would|can|could)\s+(?:{ASKER})|(?:do|have)\s+(?:i|we|you|they)|should\s+(?:i|we)"
+    r"|did\s+(?:i|we|you|he|she|they|there)"
     r"|(?:was|wer|wo|wie|wann|warum|wieso|womit|wohin|woher)\s+(?:ist|sind|war|waren|hat|haben|kann|können|wird|werden"
     r"|soll|sollen|muss|müssen|gibt|liegt|läuft|heißt|heißen|steht|nutzen|benutzen|verwenden))\b",
     re.IGNORECASE,
 )
-# Then it is more than a question: «what is new: …», «is the build red, clear the cache», «what is urgent is the index».
+NOT_INVERTED = "".join(rf"(?<!\b{helper})" for helper in HELPER.split("|"))  # not «which tool do we use»
+# Then it is more than a question: «what is new: …», «is the build red, clear the cache», «what's urgent is the index»,
+# «who owns the repo decides», «how many there are depends on the load», «did I mention that I moved to Kiel».
 MORE_THAN_ASKED = re.compile(
-    r"[,;:.!](?:\s|$)|\s[-–—]\s|\b(?:because|but|weil|aber)\b|\b(?:am|is|are|was|were|ist|sind)\b.*\b(?:is|are|ist|sind)\b",
+    r"[,;:.!](?:\s|$)|\s[-–—]\s|\b(?:because|but|weil|aber)\b"
+    r"|(?:\b(?:am|is|are|was|were|ist|sind)|^\w+['’]s)\b.*\b(?:is|are|was|were|ist|sind|war|waren)\b"
+    r"|\s(?:depends|matters|decides|works|stays|goes|gets|does\s+not|doesn['’]t|did\s+not|didn['’]t)\b"
+    rf"|{NOT_INVERTED}\s(?:i|we)\s+(?:am|have|had|was|were|moved|live|prefer|use|work|switched|never|always|only)\b|\si['’]m\b",
     re.IGNORECASE,
 )
 LONGEST_QUESTION = 25  # words, without a mark
+LONGEST_ASKED = 300  # characters
 
 
 def is_chatter(memory: Memory) -> bool:
@@ -264,9 +273,9 @@ def only_asks_somehow(text: str) -> bool:
 
 def is_unmarked_question(sentence: str) -> bool:
     asked = sentence[len(LEAD.match(sentence)[0]) :]  # type: ignore[index]
-    if not UNMARKED_QUESTION.match(asked) or MORE_THAN_ASKED.search(asked):
+    if len(asked) > LONGEST_ASKED or len(asked.split()) > LONGEST_QUESTION:
         return False
-    return len(asked.split()) <= LONGEST_QUESTION
+    return UNMARKED_QUESTION.match(asked) is not None and MORE_THAN_ASKED.search(asked) is None
 
 
 def is_users_statement(memory: Memory) -> bool:

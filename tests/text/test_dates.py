@@ -267,6 +267,9 @@ def test_a_day_without_its_month_is_the_last_one(question: str, first: str, afte
         "every Friday",
         "Who works on the 5th floor?",
         "What failed on the 2nd try?",
+        "Which plan is better, the 1st or the 2nd?",
+        "Who was promoted to the 2nd?",
+        "Who came 0 Fridays ago?",
         "Who came 3rd?",
         "What is paid on the 1st of every month?",
         "Tom says I am 5.",
@@ -708,3 +711,13 @@ def test_a_date_that_may_be_two_days_is_refused_with_both() -> None:
 def test_a_date_in_english_that_may_be_two_days_is_both_in_a_question() -> None:
     assert spans("What did I buy on 3/10/2022?") == span("2022-03-10", "2022-03-11") + span("2022-10-03", "2022-10-04")
     assert spans("What did I buy on 3/3/2022?") == span("2022-03-03", "2022-03-04")
+
+
+def test_friday_the_13th_is_the_last_or_the_next_one_as_it_says() -> None:
+    assert spans("What was last Friday the 13th?") == span("2023-01-13", "2023-01-14")
+    assert spans("What is on next Friday the 13th?") == span("2023-10-13", "2023-10-14")
+
+
+def test_a_weekday_with_its_day_begins_a_stretch_of_one_month() -> None:
+    assert spans("What was from Monday the 1st to the 26th?") == span("2023-05-01", "2023-05-27")
+    assert spans("What was from Monday the 1st to the 5th?") == span("2023-05-01", "2023-05-06")

@@ -184,7 +184,7 @@ WEEKS = {"first week": 0, "second week": 7, "third week": 14, "fourth week": 21}
 # Words that make a time of a name that has other meanings: «in May», «since spring», but not «may I», «with April».
 SURE_LEADS = frozenset(("in", "back in", "during", "since", "throughout"))
 TIME_LEADS = SURE_LEADS | {"before", "prior to", "after", "until", "till", "up to", "around", "over", "on", "by", "at"}
-DATE_LEADS = frozenset("on by since until till before after from between to through and or".split())
+DATE_LEADS = frozenset("on by since until till before after from between".split())
 WEEKEND_LEADS = frozenset(("over", "at", "on", "in", "during", "since"))
 LENGTH_LEADS = frozenset(("in", "over", "during", "for", "within", "throughout"))
 UNMISTAKABLE = frozenset("january february july september october november december".split())
@@ -283,7 +283,7 @@ def read_day_of_month(said: Said, asked: datetime) -> Reading | None:
         return None
     sure = bool(said["day_name"] or said["german"] or (said["the"] and said["lead"] in DATE_LEADS))
     nearest = said["which"] == "this"
-    return Reading(span, sure and (bool(said["day_name"]) or not nearest), yearless=True)
+    return Reading(span, sure and (bool(said["day_name"]) or not nearest), yearless=not said["which"])
 
 
 def read_month(said: Said, asked: datetime) -> Reading | None:

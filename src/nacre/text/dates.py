@@ -554,7 +554,7 @@ def is_stretch(first: Mention, second: Mention) -> bool:
 def agreed(first: Mention, second: Mention) -> tuple[Mention, Mention]:
     """Gives the year of one to the other: «March and May 2023», «from November 2022 to February». To «the 3rd» the date
     before it gives its month."""
-    if second.reader is readings.read_day_of_month is not first.reader:
+    if second.reader is readings.read_day_of_month and (second.reader is not first.reader or first.said["day_name"]):
         return first, second.read_again(first.reading.span.start, "next")
     if second.reading.yearless and not first.reading.yearless:
         return first, second.read_again(first.reading.span.start, "next")
@@ -684,6 +684,7 @@ COUNT = rf"(?:\d{{1,3}}(?:\.5)?|(?:a\s+)?(?:{either(COUNTS)})(?:\s+of)?)"
 AND_A_HALF = r"(?:\s+and\s+a\s+half)?"
 STRETCH = rf"{COUNT}(?:(?:\s*[-–]\s*|\s+(?:or|to)\s+){COUNT})?{AND_A_HALF}\s+(?:{either(UNITS)})s?\b{AND_A_HALF}"
 WHICH = r"(?P<which>this\s+past|last|past|previous|current|this|next|coming|upcoming)\s+"
+WHICH_ONE = r"(?P<which>last|next)\s+"
 COMING = frozenset(("coming", "upcoming"))
 PART_OF_DAY = rf"(?P<hours>{either(HOURS)})\b"
 FEAST = either(re.sub(r"s\b", "['’]?s", name).replace("st ", "st\\.? ") for name in FEASTS)
@@ -769,11 +770,12 @@ RULES = (
     Rule(MONTH_NAMES, rf"{ON_WEEKDAY}{DATE_NUMBERS}\s+(?P<of>of\s+)?{MONTH}{OF_YEAR}", readings.read_date),
     Rule(MONTH_NAMES, rf"{ON_WEEKDAY}{MONTH}\s+(?:the\s+)?{DATE_NUMBERS}{OF_YEAR}", readings.read_date),
     Rule(DAY_ORDINALS,
-        rf"(?:(?P<day_name>{WEEKDAY}),?\s+(?:the\s+)?)?(?P<day>{either(DAY_ORDINALS)})\b"
+        rf"(?:(?:{WHICH_ONE})?(?P<day_name>{WEEKDAY}),?\s+(?:the\s+)?)?(?P<day>{either(DAY_ORDINALS)})\b"
         rf"(?:\s+of\s+(?P<of_which>last|this|next)\s+month\b|{DAY_ENDS})",
         readings.read_day_of_month),
     Rule(ENDED_NUMBERS, GERMAN_DAY, readings.read_day_of_month),
-    Rule(frozenset(("ago",)), rf"(?P<count>\d\d?|{either(readings.NUMBERS)})\s+(?P<weekday>{WEEKDAY})s?\s+ago\b",
+    Rule(frozenset(("ago",)),
+        rf"(?<![.,\d])(?P<count>[1-9]\d?|{either(readings.NUMBERS)})\s+(?P<weekday>{WEEKDAY})s?\s+ago\b",
         readings.read_weekdays_ago),
     Rule(frozenset(("ago",)), rf"(?P<stretch>{STRETCH})\s+ago\b", readings.read_ago),
     Rule(frozenset(("from",)), rf"(?P<stretch>{STRETCH})\s+from\s+(?:now|today)\b(?!\s+on\b)", readings.read_hence),

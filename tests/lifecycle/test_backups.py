@@ -42,6 +42,14 @@ def test_the_oldest_goes_when_a_newer_one_stands(store: MemoryStore, tmp_path: P
     assert backups.newest_at() == made_at(made[3]) == NOW + 3 * DAY
 
 
+def test_copies_that_a_clock_named_which_was_set_back_since_go_first(store: MemoryStore, tmp_path: Path) -> None:
+    backups = Backups(tmp_path / "b", keep=3)
+    for day in range(3):
+        backups.make(store, NOW + (1000 + day) * DAY)
+    made = [backups.make(store, NOW + day * DAY) for day in range(3)]
+    assert backups.files() == made
+
+
 def test_signs_in_the_name_of_a_store_are_no_pattern(store: MemoryStore, tmp_path: Path) -> None:
     backups = Backups(tmp_path / "b", keep=2, name="notes[1]*")
     made = [backups.make(store, NOW + day * DAY) for day in range(3)]

@@ -60,7 +60,9 @@ class Backups:
         return made
 
     def _tidy(self, made: Path) -> None:
-        older = [file for file in self.files() if file != made]
+        # What is named after a later time was made before the clock was set back: it is older still.
+        files = sorted(self.files(), key=lambda file: made_at(file) <= made_at(made))
+        older = [file for file in files if file != made]
         surplus = older[: max(0, len(older) - (self.keep - 1))]
         abandoned = [file for file in self.folder.glob(f".{escape(self.name)}-*.part*") if untouched(file)]
         for file in (*surplus, *abandoned):

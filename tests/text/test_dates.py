@@ -21,6 +21,7 @@ from nacre.text.dates import (
     named_times,
     order_asked,
     time_windows,
+    used_before,
     when_weight,
     without,
 )
@@ -721,3 +722,9 @@ def test_friday_the_13th_is_the_last_or_the_next_one_as_it_says() -> None:
 def test_a_weekday_with_its_day_begins_a_stretch_of_one_month() -> None:
     assert spans("What was from Monday the 1st to the 26th?") == span("2023-05-01", "2023-05-27")
     assert spans("What was from Monday the 1st to the 5th?") == span("2023-05-01", "2023-05-06")
+
+
+def test_what_was_used_before_is_found_in_a_long_text_without_going_through_it_again_and_again() -> None:
+    assert not used_before("what was " * 50_000)
+    assert not used_before("what was " * 50_000 + "before we moved")
+    assert used_before("what was " * 50_000 + "before postgres")

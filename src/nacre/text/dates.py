@@ -464,10 +464,14 @@ OF_NOW_OR_LATER = re.compile(rf"{RULES_ASKED.pattern}|\b(?:is|are|am|do|does|wil
 BEFORE_A_NAME = re.compile(r"\bbefore(?:\s+[A-Z\d][\w.-]*){1,2}\W*$")
 # As people type it: «what did we use before opentofu», «what was our database before postgres», but not «what did we
 # use before we cooked».
-USED_BEFORE = re.compile(
-    r"\b(?:what|which|who|where)\b[^?.!,]*\b(?:did\s+\w+\s+(?:use|run\s+on)\s+(?:(?:for|in|on|as)\s+[^?.!,]+\s+)?"
-    r"|(?:was|were)\s+[^?.!,]+\s+)before\s+"
-    r"(?!(?:i|we|you|he|she|it|they|the|this|that|these|those|an?|my|our|your|his|her|their|\w+ing)\b)[\w.-]+\W*$",
+BEFORE_AT_END = re.compile(
+    r"\bbefore\s+(?!(?:i|we|you|he|she|it|they|the|this|that|these|those|an?|my|our|your|his|her|their|\w+ing)\b)"
+    r"[\w.-]+\W*$",
+    re.IGNORECASE,
+)
+ASKED_WHAT = re.compile(r"\b(?:what|which|who|where)\b", re.IGNORECASE)
+USED = re.compile(
+    r"\b(?:did\s+\w+\s+(?:use|run\s+on)\s+(?:(?:for|in|on|as)\s+\S[^?.!,]*)?|(?:was|were)\s+\S[^?.!,]*)\Z",
     re.IGNORECASE,
 )
 
@@ -480,9 +484,17 @@ def asks_for_former(question: str, times: Iterable[Window] = ()) -> bool:
         return True
     if BEFORE_A_NAME.search(asked) and not OF_NOW_OR_LATER.search(asked):
         return True
-    if USED_BEFORE.search(asked) and not RULES_ASKED.search(asked):
+    if used_before(asked) and not RULES_ASKED.search(asked):
         return True
     return FORMER.search(asked) is not None
+
+
+def used_before(asked: str) -> bool:
+    if (end := BEFORE_AT_END.search(asked)) is None:
+        return False
+    clause = re.split(r"[?.!,]", asked[: end.start()])[-1]
+    what = ASKED_WHAT.search(clause)
+    return what is not None and USED.search(clause, what.end()) is not None
 
 
 class Order(NamedTuple):

@@ -728,3 +728,10 @@ def test_what_was_used_before_is_found_in_a_long_text_without_going_through_it_a
     assert not used_before("what was " * 50_000)
     assert not used_before("what was " * 50_000 + "before we moved")
     assert used_before("what was " * 50_000 + "before postgres")
+
+
+def test_the_first_day_of_the_calendar_has_no_day_before() -> None:
+    assert [(each.start, each.end) for each in coming_dates("What is due in 10 days?", FIRST)] == [
+        (FIRST + 9.5 * DAY, FIRST + 11.5 * DAY)
+    ]
+    assert coming_dates("What is on Friday?", FIRST) == ()  # no last Friday, so no next one either

@@ -143,7 +143,7 @@ def next_weekdays(text: str, mentioned: Sequence[Mention], asked: datetime) -> l
     """Of the weekdays and weekends that may be the last or the next one: the next, which may be today. On a Sunday
     «this Thursday» is the next one, too."""
     either_way = [
-        each.read_again(asked - readings.DAY, "next")
+        each.read_again(day_before(asked), "next")
         for each in mentioned
         if each.reading.sure and each.said["lead"] in ("", "on") and (is_bare_weekday(each) or is_this_weekday(each))
     ]
@@ -303,7 +303,7 @@ def stretch_span(length: re.Match[str], now: float, *, ahead: bool) -> tuple[flo
 def next_windows(text: str, now: float, *, today: bool = False) -> list[Window]:
     """With the next one of what comes every week or every year, which may be `today`."""
     asked = EPOCH + timedelta(seconds=now)
-    seen_from = asked - timedelta(days=today)
+    seen_from = day_before(asked) if today else asked
     again = [
         each.read_again(asked if is_bare_weekend(each) else seen_from, "next")
         if each.reading.yearless or is_bare_weekday(each) or is_bare_weekend(each)
@@ -311,6 +311,11 @@ def next_windows(text: str, now: float, *, today: bool = False) -> list[Window]:
         for each in mentions(text, asked)
     ]
     return [each for each in windows(text, again) if each.end > now]
+
+
+def day_before(time: datetime) -> datetime:
+    """The same time, where the calendar begins with its day."""
+    return time - readings.DAY if time.toordinal() > 1 else time
 
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0

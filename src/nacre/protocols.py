@@ -475,6 +475,13 @@ class Reader(Protocol):
         Where a plan asks (`Backend.observed`), the first attempt assumes that it is empty.
         """
 
+    def last_positions(self, space: str, seq: int, sessions: Sequence[str], where: Filter = ALL) -> dict[str, int]:
+        """The highest position in each of these sessions that has one, among the memories that the filter admits.
+
+        Where a plan asks (`Backend.observed`), the commit asks again only if there is a journal entry after `seq`,
+        which the plan was begun with.
+        """
+
     def operations_since(self, space: str, id: str, seq: int) -> list[Operation]:
         """Those that have a journal entry of this memory from this number on, newest first."""
 

@@ -78,6 +78,14 @@ def test_a_recall_that_reaches_linked_memories_needs_no_more_statements(store: M
     assert len(statements) <= 8, statements
 
 
+def test_a_turn_needs_one_read_for_its_position(store: MemoryStore, counted: Counted) -> None:
+    store.remember(told(904), session="yard", role="user")
+    given = counted(lambda: store.remember(told(905), session="yard", role="user", position=7))
+    counting = counted(lambda: store.remember(told(906), session="yard", role="user"))
+    assert len(counting) <= len(given) + 2, counting  # the number of the space, and the last position in the session
+    assert sum("position DESC" in statement for statement in counting) == 1, counting
+
+
 def test_many_memories_at_once_need_few_statements(store: MemoryStore, counted: Counted) -> None:
     statements = counted(lambda: store.remember_many([told(1_000 + number) for number in range(256)]))
     assert len(statements) <= 16, statements

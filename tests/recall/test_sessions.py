@@ -75,7 +75,8 @@ def test_who_wants_the_turns_around_a_hit_gets_the_question_with_its_answer_besi
 
 def test_a_turn_without_a_position_has_no_neighbours(store: MemoryStore) -> None:
     store.remember("the puppy was adopted in May", session="s", position=1, role="assistant", id="told")
-    store.remember("when it was here the matter ended", session="s", role="user", id="loose")
+    loose = store.draft("when it was here the matter ended", session="s", role="user", id="loose")
+    store.write("import", new=[loose])  # as an archive or an older store may have it
     store.remember("when it was there the matter ended", session="s", position=0, role="user", id="before")
     signals = {
         hit.memory.id: {reason.signal for reason in hit.why} for hit in store.recall("when was the puppy adopted")

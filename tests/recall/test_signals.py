@@ -92,7 +92,8 @@ def test_length_is_counted_in_stems_and_bounded(store: MemoryStore) -> None:
 
 def test_who_spoke_counts_only_for_turns(store: MemoryStore) -> None:
     converse(store, "s", [("Anna", "The red bicycle was sold in spring.")])
-    store.remember("The red bicycle was bought in autumn.", id="note", role="Anna", session="s")
+    note = store.draft("The red bicycle was bought in autumn.", id="note", role="Anna", session="s")
+    store.write("import", new=[note])  # without a position it is no turn
     store.remember("The red bicycle was painted in winter.", id="other", role="Ben")
     asked = "What did Anna say about the red bicycle?"
     assert {"speaker", "conversation"} <= reasons_of(store, asked, "s0").keys()

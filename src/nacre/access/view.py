@@ -492,6 +492,10 @@ class RestrictedReader:
         written = self._reader.written_since(space, seq, texts)
         return [memory for memory in written if self._access.readable.admits(memory)]
 
+    def last_positions(self, space: str, seq: int, sessions: Sequence[str], where: Filter = ALL) -> dict[str, int]:
+        """Of what the agent sees: a higher position would tell that others have said something."""
+        return self._reader.last_positions(space, seq, sessions, self._narrowed(space, where))
+
     def operations_since(self, space: str, id: str, seq: int) -> list[Operation]:
         """Of any memory: an operation must learn that its own was undone, also where the agent cannot see it."""
         return self._reader.operations_since(space, id, seq) if self._access.reaches(space) else []

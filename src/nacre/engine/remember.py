@@ -46,6 +46,7 @@ from nacre.model.memory import (
     same_words,
 )
 from nacre.model.review import newer_first
+from nacre.model.validate import LARGEST_NUMBER
 from nacre.protocols import AnyChange, Change, Committed, ConflictModel, Derived, Reader, Vectors
 from nacre.remember.derive import same_derived_input
 
@@ -125,6 +126,7 @@ def store_all(
     derived, notes = engine.derive(drafts)
     copies = stored_copies(engine, drafts, derived, comparison, explicit)
     known: dict[str, str] = {}
+    stored_drafts: dict[str, Memory] = {}
     edited: list[Change] = []
     now = engine.clock()
 
@@ -144,14 +146,18 @@ def store_all(
         wanted = {id: partial(all_repeated, drafts=tuple(each), now=now) for id, each in edits.items()}
         edited[:] = map(without_time_of_use, engine.make_edits(reader, space, wanted) if wanted else [])
         new = [(draft, each) for draft, each in zip(drafts, derived, strict=True) if draft.id not in known]
+        placed = with_positions(reader, seq, [draft for draft, _ in new])
+        stored_drafts.update({draft.id: each for (draft, _), each in zip(new, placed, strict=True)})
         added = (change for change in edited if not is_use(change))
-        return [*insertions([draft for draft, _ in new], [each for _, each in new]), *added]
+        return [*insertions(placed, [each for _, each in new]), *added]
 
     committed = operation.write(engine, plan) if drafts else Committed()
     count_uses(engine, space, edited, now)
     merged = {memory.id: memory for memory in committed.with_versions(each.subject for each in edited)}
     before = {each.subject.id: each.before for each in edited if each.before is not None}
-    results = {draft.id: RememberResult(draft, notes=notes) for draft in drafts if draft.id not in known}
+    results = {
+        draft.id: RememberResult(stored_drafts[draft.id], notes=notes) for draft in drafts if draft.id not in known
+    }
     for draft in drafts:
         if draft.id in known:
             old, after = before[known[draft.id]], merged[known[draft.id]]
@@ -205,8 +211,9 @@ def attempt_to_store(
         meanwhile.update(copies_since(reader, seq, [memory], handling.comparison.where, {memory.id: explicit}))
         if meanwhile:
             return []
-        (new,) = insertions([draft], [derived])
-        successor, changes = replacing(engine, reader, draft, replaced)
+        placed = with_positions(reader, seq, [draft])
+        (new,) = insertions(placed, [derived])
+        successor, changes = replacing(engine, reader, placed[0], replaced)
         stored[:] = [successor]
         return [new._replace(after=successor), *changes]
 
@@ -375,6 +382,23 @@ def without_repeats(
         else:
             drafts[same], first[memory.id] = repeated(drafts[same], memory), same
     return list(drafts.values()), first
+
+
+def with_positions(reader: Reader, seq: int, memories: Sequence[Memory]) -> list[Memory]:
+    """Each turn of a conversation that has no position comes after the last one of its session. `seq` is the last
+    journal entry before anything was read."""
+    sessions = sorted({each.session for each in memories if each.session and each.role and each.position is None})
+    if not sessions:
+        return list(memories)
+    last = dict(reader.last_positions(memories[0].space, seq, sessions))
+    placed = []
+    for memory in memories:
+        if memory.session and memory.role and memory.position is None:
+            memory = replace(memory, position=min(last.get(memory.session, -1) + 1, LARGEST_NUMBER))
+        if memory.position is not None:
+            last[memory.session] = max(last.get(memory.session, 0), memory.position)
+        placed.append(memory)
+    return placed
 
 
 def stored_copies(
@@ -620,7 +644,7 @@ def attempt_to_replace(
     def decide(reader: Reader) -> WriteRequest | None:
         if known is None:
             meanwhile = copies_since(reader, seq, [memory], handling.comparison.where, {memory.id: besides_time})
-            return None if meanwhile else WriteRequest([successor], successors=successors)
+            return None if meanwhile else WriteRequest(with_positions(reader, seq, [successor]), successors=successors)
         current = reader.get(space, known.id)
         if current is None or not is_known_of_type(memory, current, besides_time):
             return None

@@ -383,6 +383,19 @@ class InMemoryReader:
     def written_since(self, space: str, seq: int, texts: Collection[str]) -> list[Memory]:
         return with_words(self, space, self.changes_since(space, seq), texts)
 
+    def last_positions(
+        self,
+        space: str,
+        seq: int,  # noqa: ARG002 (for a plan)
+        sessions: Sequence[str],
+        where: Filter = ALL,
+    ) -> dict[str, int]:
+        last: dict[str, int] = {}
+        for memory in self._memories(space, where):
+            if memory.session in sessions and memory.position is not None:
+                last[memory.session] = max(last.get(memory.session, 0), memory.position)
+        return last
+
     def operations_since(self, space: str, id: str, seq: int) -> list[Operation]:
         return operations_since(self, space, id, seq)
 

@@ -237,6 +237,19 @@ def test_texts_that_were_written_since_an_entry_are_found_by_their_words(store: 
     )
 
 
+def test_the_last_position_of_each_session_is_known(store: Backend) -> None:
+    spots = {"a": ("one", 0), "b": ("one", 4), "c": ("two", 2), "d": ("three", None), "e": ("", 9)}
+    turns = [memory(id, id, session=session, position=at) for id, (session, at) in spots.items()]
+    seq = written(store, *((turn, derived(turn.id)) for turn in turns))
+    asked = ["one", "two", "three", "four"]
+    assert store.last_positions(SPACE, seq, asked) == {"one": 4, "two": 2}
+    written(store, (memory("f", "f", session="one", position=5, status="trashed"), derived("f")))
+    assert store.last_positions(SPACE, seq, ["one"]) == {"one": 5}
+    assert store.last_positions(SPACE, seq, ["one"], Filter.where(status="short_term")) == {"one": 4}
+    assert store.at(SPACE, seq).last_positions(SPACE, seq, ["one"]) == {"one": 4}
+    assert store.last_positions("nowhere", seq, ["one"]) == store.last_positions(SPACE, seq, []) == {}
+
+
 def test_a_change_of_the_embedder_leaves_the_words_of_the_past(store: Backend) -> None:
     seq = written(store, (memory("a", "old"), derived("tea", unit(1))))
     written(store, (memory("a", "new"), derived("milk", unit(1))))

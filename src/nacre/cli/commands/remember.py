@@ -57,6 +57,8 @@ def remember_command(
       nacre remember "The staging server is at 10.0.0.7" -g ops
       nacre remember - < notes.md
       grep TODO *.py | nacre remember --lines -t prospective
+
+    A text with --session and --role is a turn of that conversation, and comes after its last one.
     """
     if not (words or stdin or lines):
         raise click.UsageError("Give the text to remember, or - to read it from stdin.")

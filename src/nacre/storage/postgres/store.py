@@ -594,6 +594,23 @@ class PostgresReader:
     def written_since(self, space: str, seq: int, texts: Collection[str]) -> list[Memory]:
         return with_words(self, space, self.changes_since(space, seq), texts)
 
+    def last_positions(
+        self,
+        space: str,
+        seq: int,  # noqa: ARG002 (for a plan)
+        sessions: Sequence[str],
+        where: Filter = ALL,
+    ) -> dict[str, int]:
+        made = clause(space, where)
+        rows = self._ask(
+            space,
+            f"SELECT asked.session, (SELECT version.position FROM {made.joined()} WHERE {made.sql}"
+            " AND version.session = asked.session AND version.session <> '' AND version.position >= 0"
+            " ORDER BY version.position DESC LIMIT 1) FROM unnest(%(sessions)s::text[]) AS asked(session)",
+            {**made.values, "sessions": list(sessions)},
+        )
+        return {session: int(last) for session, last in rows if last is not None}
+
     def operations_since(self, space: str, id: str, seq: int) -> list[Operation]:
         return operations_since(self, space, id, seq)
 

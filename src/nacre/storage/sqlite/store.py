@@ -19,6 +19,7 @@ from nacre.errors import StoreBusy, StoreDamaged, StoreFull, StoreReadOnly
 from nacre.model import Condition, Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.journal import EVERYTHING, MEMORY
 from nacre.model.memory import LISTS, Json, images, size
+from nacre.model.validate import LARGEST_NUMBER
 from nacre.protocols import (
     ALL,
     Candidates,
@@ -390,6 +391,26 @@ class SQLiteReader:
 
     def written_since(self, space: str, seq: int, texts: Collection[str]) -> list[Memory]:
         return with_words(self, space, self.changes_since(space, seq), texts)
+
+    @without_damaged
+    def last_positions(
+        self,
+        space: str,
+        seq: int,  # noqa: ARG002 (for a plan)
+        sessions: Sequence[str],
+        where: Filter = ALL,
+    ) -> dict[str, int]:
+        with self._reading(space) as (connection, state):
+            made = rows.clause(state, where, by_anchor=True)
+            result = fetch(
+                connection,
+                f"SELECT asked.value, (SELECT lead.position FROM {made.joined()} WHERE {made.sql}"
+                " AND lead.session = asked.value AND lead.session <> ''"
+                f" AND lead.position BETWEEN 0 AND {LARGEST_NUMBER} ORDER BY lead.position DESC LIMIT 1)"
+                " FROM json_each(?) AS asked",
+                (*made.values, json.dumps(list(sessions))),
+            )
+        return {str(session): int(last) for session, last in result if last is not None}
 
     def operations_since(self, space: str, id: str, seq: int) -> list[Operation]:
         return operations_since(self, space, id, seq)

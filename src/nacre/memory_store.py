@@ -6,6 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack, cast
 from uuid import uuid4
@@ -98,7 +99,7 @@ from nacre.protocols import (
 from nacre.recall import walk
 from nacre.recall.gather import NACRE_STRATEGIES
 from nacre.recall.pack import HEADER, TokenCounter, pack, without_padding
-from nacre.recall.turns import informative, is_no_statement
+from nacre.recall.turns import informative, is_no_statement, with_repeated_notes
 from nacre.recall.walk import Walk, relation_list
 from nacre.recall_options import (
     RecallOptions,
@@ -125,6 +126,7 @@ if TYPE_CHECKING:
     from nacre.safety.injection import BulkReading, Suspicion  # only writing needs its rules
 
 IGNORE = "ignore"
+NOTES_LIKE_ANSWER = 5  # notes in which is looked for the one that an answer repeats
 MANY = 50  # hits from which a pack is made, as some of them may be left out
 DECIMALS = 6  # of an importance: three steps of 0.1 are 0.3, not 0.30000000000000004
 
@@ -620,20 +622,33 @@ class MemoryStore(Closing):
         The text says, around the memories, that they are data and not instructions; `fence=False` leaves that out, for
         what no model reads. Weak hits are left out beside others, unless `min_relevance` or the strategy of another
         system is given. Turns of a conversation that state nothing, such as questions, are left out unless a `role` or
-        `session` is given."""
+        `session` is given, and a note takes the place of an answer that only repeats it."""
         only_statements = not options.get("role") and not options.get("session")
         wide = only_statements and not options.get("expand")  # what links lead to comes on top of `max_items`
         recalled = self.recall(query, max(max_items, MANY) if wide else max_items, touch=False, **options)
         if only_statements:
             stated = tuple(informative(recalled.hits, is_no_statement))
             recalled = replace(recalled, hits=stated[:max_items] if wide else stated)
-        if options.get("min_relevance") is None and (options.get("strategy") or "auto") in NACRE_STRATEGIES:
+        all_hits, is_nacre = recalled.hits, (options.get("strategy") or "auto") in NACRE_STRATEGIES
+        if options.get("min_relevance") is None and is_nacre:
             recalled = without_padding(recalled)
+        if only_statements and is_nacre:
+            with_notes = with_repeated_notes(recalled.hits, all_hits, partial(self._notes_like, options=options))
+            recalled = replace(recalled, hits=tuple(with_notes))
         packed = pack(recalled, token_budget, header=header, token_counter=token_counter, fence=fence, ids=ids)
         if options.get("as_of") is None:
             used = set(packed.ids())
             self._count_uses(hit for hit in recalled if hit.memory.id in used)
         return packed
+
+    def _notes_like(self, answer: Memory, options: RecallOptions) -> Recollection:
+        """The notes with the most words of a turn, among what these options admit."""
+        admitted = {
+            name: value for name, value in options.items() if name == "contexts" or name in Scope.__annotations__
+        }
+        where = (options.get("where") or Filter()) & Filter.where(role="")
+        asked = cast("RecallOptions", {**admitted, "where": where, "strategy": "keyword", "min_relevance": 0.0})
+        return self.recall(answer.text, NOTES_LIKE_ANSWER, touch=False, rerank=False, **asked)
 
     def _count_uses(self, hits: Iterable[Hit]) -> None:
         """Of the hits of this space, and of the links that led to some of them."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from nacre import MemoryStore
-from nacre.model import Hit
+from nacre.model import Hit, Memory
 from nacre.recall.turns import (
     announced_changes,
     is_chatter,
     is_echo,
     is_no_statement,
     names_something,
+    repeats_note,
+    with_repeated_notes,
     without_repetitions,
 )
 from tests.samples import memory
@@ -300,3 +303,76 @@ def test_a_context_quotes_no_request_and_no_answer_that_says_it_was_done() -> No
         store.remember("The tests of the shop need Node 22.", session="s", position=9, role="assistant")
         packed = store.recall_pack("run the tests of the shop", min_relevance=0.0)
         assert [item.memory.text for item in packed.items] == ["The tests of the shop need Node 22."]
+
+
+RULE: dict[str, Any] = {"text": "Never deploy on Fridays"}
+UNDERSTOOD: dict[str, Any] = {"text": "Understood, I will not deploy on Fridays", "role": "assistant", "session": "s"}
+OTHERS: tuple[dict[str, Any], ...] = tuple(
+    {"text": text} for text in ("The database is PostgreSQL 15", "Ana leads the platform team")
+)
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        pytest.param((RULE, UNDERSTOOD), id="note first"),
+        pytest.param((UNDERSTOOD, RULE), id="turn first"),
+        pytest.param((*OTHERS, RULE, UNDERSTOOD), id="among others, where the note is no hit"),
+        pytest.param((*OTHERS, RULE, {**UNDERSTOOD, "type": "episodic", "position": 7}), id="as a hook stores it"),
+    ],
+)
+def test_a_pack_has_the_note_and_not_the_answer_that_only_repeats_it(items: tuple[dict[str, Any], ...]) -> None:
+    with MemoryStore(":memory:") as store:
+        for item in items:
+            store.remember(**item)
+        packed = store.recall_pack("prepare a deploy")
+        assert [item.memory.text for item in packed.items] == [RULE["text"]]
+        answers = store.recall_pack("prepare a deploy", role="assistant")  # asked for, they are packed as they are
+        assert [item.memory.text for item in answers.items] == [UNDERSTOOD["text"]]
+
+
+def test_a_note_that_the_filters_leave_out_takes_the_place_of_no_answer() -> None:
+    with MemoryStore(":memory:") as store:
+        store.remember(**RULE, tags=["private"])
+        store.remember(**UNDERSTOOD, tags=["shown"])
+        packed = store.recall_pack("prepare a deploy", tag="shown")
+        assert [item.memory.text for item in packed.items] == [UNDERSTOOD["text"]]
+
+
+def test_an_answer_that_only_denies_in_other_words_is_an_echo() -> None:
+    said = memory("a", "Please never deploy on Fridays.", role="user", session="s", position=0)
+    answer = memory("b", UNDERSTOOD["text"], role="assistant", session="s", position=1)
+    assert is_echo(answer, said)
+
+
+@pytest.mark.parametrize(
+    ("answer", "repeats"),
+    [
+        ("Understood, I will not deploy on Fridays", True),
+        ("Noted: never deploy on Fridays.", True),
+        ("Understood, I will deploy on Fridays", False),
+        ("I never deploy on Fridays, and the release branch is frozen from Thursday noon", False),
+        ("Never deploy on Fridays after 15", False),
+    ],
+)
+def test_an_answer_repeats_a_note_where_it_says_nothing_else(answer: str, repeats: bool) -> None:
+    note = memory("n", "Never deploy on Fridays")
+    assert repeats_note(memory("m", answer, role="assistant"), note) is repeats
+    assert not repeats_note(memory("m", answer, role="assistant"), replace(note, role="user"))
+
+
+def test_a_note_stands_where_the_answer_that_repeats_it_stood() -> None:
+    note, other = Hit(memory("n", RULE["text"]), 0.2, relevance=0.1), Hit(memory("o", "Milk"), 0.5, relevance=0.3)
+    answers = [Hit(memory(id, UNDERSTOOD["text"], role="assistant"), 0.7, relevance=0.6) for id in "ab"]
+    asked: list[str] = []
+
+    def look_up(memory: Memory) -> list[Hit]:
+        asked.append(memory.id)
+        return [note]
+
+    raised = replace(note, score=0.7, relevance=0.6)
+    assert with_repeated_notes([*answers, other], [note], look_up) == [raised, other]
+    assert with_repeated_notes([note, *answers], [], look_up) == [note]
+    assert with_repeated_notes([*answers, other], [], look_up) == [raised, other]
+    assert asked == ["a"]  # the note that was found is known for the next one
+    assert with_repeated_notes([*answers, other], [], lambda _: ()) == [*answers, other]

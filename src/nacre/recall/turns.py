@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from nacre.model import Hit, Memory
 from nacre.model.recollection import conflicting_pairs
 from nacre.remember.suggest import appraise
+from nacre.text.grammar import NEGATION_WORDS, negation_diff
 from nacre.text.tokens import STOP_WORDS, content_stems, only_asks, sentences, stem, words
 
 USER, TOOL = "user", "tool"
@@ -29,6 +31,8 @@ AT_WORK = re.compile(
     re.IGNORECASE,
 )
 NEAR = 3  # turns between what was said and an answer that repeats it
+MOST_LOOKED_UP = 8  # answers of a pack for which the note that they repeat is looked for: each is a search
+LONGEST_REPETITION = 30  # stems of an answer: a longer one says more than a note
 ECHOED = 0.7  # of an answer's words, from which on it only repeats: «Noted: …» adds one or two
 
 # Sentences that only ask for a piece of work, or report on one step of it. Where one form of a verb asks as well as it
@@ -121,6 +125,8 @@ ACKNOWLEDGES = re.compile(
 )
 # Stems of what stands before something that is only repeated.
 ACKNOWLEDGING = frozenset(map(stem, "noted understood agreed alright ok okay right notiert verstanden".split()))
+DENYING = frozenset(map(stem, NEGATION_WORDS))
+NUMBER = re.compile(r"\d+")
 PASSES = re.compile(
     r"(?:all |the |both |now |alle |die |tous |les |todos? |las? |los )*(?:\d+ )?(?:unit |new )?"
     r"(?:tests?|checks?|build)(?: \w+)? (?:pass|passes|passed|succeeds|succeeded|green|ok|passent|bestehen|pasan"
@@ -262,7 +268,45 @@ def is_echo(answer: Memory, said: Memory) -> bool:
 
 def says_again(answer: Memory, said: Memory) -> bool:
     words = set(content_stems(answer.text)) - ACKNOWLEDGING
+    if not negation_diff(answer.text, said.text):
+        words -= DENYING  # «I will not» answers «never»
     return bool(words) and len(words.intersection(content_stems(said.text))) >= ECHOED * len(words)
+
+
+def with_repeated_notes(
+    hits: Sequence[Hit], also: Iterable[Hit], look_up: Callable[[Memory], Iterable[Hit]]
+) -> list[Hit]:
+    """With the note in place of an answer that only repeats it: what the user noted is worth more than that it was
+    understood. The note is one of the hits, or of those that came with them (`also`), or is looked up."""
+    notes = {hit.memory.id: hit for hit in (*also, *hits) if not hit.memory.role}
+    kept: dict[str, Hit] = {}
+    looked_up = 0
+    for hit in hits:
+        if not may_repeat_note(hit.memory):
+            kept.setdefault(hit.memory.id, hit)
+            continue
+        note = next((each for each in notes.values() if repeats_note(hit.memory, each.memory)), None)
+        if note is None and looked_up < MOST_LOOKED_UP:
+            looked_up += 1
+            note = next((each for each in look_up(hit.memory) if repeats_note(hit.memory, each.memory)), None)
+        if note is None:
+            kept[hit.memory.id] = hit
+        else:
+            raised = replace(note, score=max(note.score, hit.score), relevance=max(note.relevance, hit.relevance))
+            kept.setdefault(note.memory.id, raised)
+            notes[note.memory.id] = note
+    return list(kept.values())
+
+
+def may_repeat_note(memory: Memory) -> bool:
+    return memory.role.lower() not in ("", USER, TOOL) and len(content_stems(memory.text)) <= LONGEST_REPETITION
+
+
+def repeats_note(answer: Memory, note: Memory) -> bool:
+    """Whether the answer says nothing that the note does not: no other number, and the same yes or no."""
+    if note.role or negation_diff(answer.text, note.text):
+        return False
+    return says_again(answer, note) and set(NUMBER.findall(answer.text)) <= set(NUMBER.findall(note.text))
 
 
 def only_asks_somehow(text: str) -> bool:

@@ -507,6 +507,22 @@ def test_at_a_terminal_what_an_earlier_decision_settled_is_passed_over(noted: Co
     seen, _ = conversation("review", answers=((KEYS, "t"), ("neither", "o"), (KEYS, "q")))
     assert "is in the trash" in seen
     assert len(live(noted)) == 2
+    left = len(noted.json("review"))
+    passed = waiting - 1 - left
+    assert passed >= 1
+    said = " ".join(seen.split())
+    assert f"{passed} item{'s' * (passed > 1)} no longer wait{'s' * (passed == 1)}: a decision before settled" in said
+    assert f"Settled 1 of {waiting}, and {passed} other" in said
+    assert not left or f"{2 + passed} of {waiting}" in said.partition("a decision before settled")[2]
+
+
+def test_at_a_terminal_what_was_passed_over_is_asked_about_again_after_an_undo(noted: CommandLine) -> None:
+    noted.ok("remember", "The office is in Hamburg", "--id", "hamburg-memory")
+    waiting = len(noted.json("review"))
+    answers = ((KEYS, "t"), ("neither", "o"), (KEYS, "u"), ("Taken back", ""), (KEYS, "s"), (KEYS, "q"))
+    seen, _ = conversation("review", answers=answers)
+    assert f"2 of {waiting}" in seen.partition("Taken back")[2] and f"Settled 0 of {waiting}." in seen
+    assert len(noted.json("review")) == waiting
 
 
 def test_at_a_terminal_words_and_doubtful_memories_have_keys_of_their_own(noted: CommandLine) -> None:

@@ -371,29 +371,52 @@ def review_steps(steps: Sequence[Callable[[], Step | None]], store: MemoryStore)
     """Applies each decision at once; one that fails is reported, and the item still waits. A step that is None is an
     item that an earlier decision settled. The last decision can be taken back, and its item is asked about again."""
     settled: list[int] = []  # the steps that were decided on, for undo
-    at = 0
+    passed: list[int] = []  # those that no longer waited, though nobody decided on them here
+    began = 0
     try:
-        while at < len(steps):
-            step = steps[at]()
-            choice = SKIP if step is None else ask_step(step, f"{at + 1} of {len(steps)}", undo=bool(settled))
+        while True:
+            at, step = first_waiting(steps, began)
+            if at > began:
+                passed += range(began, at)
+                say(passed_line(at - began, decided=bool(settled)))
+            if step is None:
+                break
+            choice = ask_step(step, f"{at + 1} of {len(steps)}", undo=bool(settled))
             if choice is QUIT:
                 break
             if choice is UNDO:
-                at = settled.pop()
+                began = settled.pop()
+                passed = [each for each in passed if each < began]
                 store.undo()
                 say(UNDO.outcome)
                 continue
-            if step is not None and apply_choice(step, choice):
+            if apply_choice(step, choice):
                 settled.append(at)
-            at += 1
+            began = at + 1
     except KeyboardInterrupt as error:
-        error.add_note(f"{settled_line(len(settled), len(steps))} `nacre review` goes on with the rest.")
+        error.add_note(f"{settled_line(settled, passed, len(steps))} `nacre review` goes on with the rest.")
         raise
-    say(settled_line(len(settled), len(steps)))
+    say(settled_line(settled, passed, len(steps)))
 
 
-def settled_line(settled: int, total: int) -> str:
-    return f"Settled {settled} of {total}." + (" `nacre undo` takes back the last." if settled else "")
+def first_waiting(steps: Sequence[Callable[[], Step | None]], begin: int) -> tuple[int, Step | None]:
+    """The first step from this place on whose item still waits, and its place."""
+    for at in range(begin, len(steps)):
+        if (step := steps[at]()) is not None:
+            return at, step
+    return len(steps), None
+
+
+def passed_line(number: int, *, decided: bool) -> str:
+    """Why the numbers of the items go on by more than one."""
+    waits, them = ("item no longer waits", "it") if number == 1 else ("items no longer wait", "them")
+    return f"{number} {waits}: {'a decision before' if decided else 'somebody else'} settled {them}."
+
+
+def settled_line(settled: Sequence[int], passed: Sequence[int], total: int) -> str:
+    others = f", and {count_of(len(passed), 'other', 'others')} no longer {'waits' if len(passed) == 1 else 'wait'}"
+    undo = " `nacre undo` takes back the last." if settled else ""
+    return f"Settled {len(settled)} of {total}{others if passed else ''}.{undo}"
 
 
 def ask_step(step: Step, number: str, *, undo: bool) -> Choice:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nacre.model.instants import FIRST, LAST
-from nacre.text.dates import moment, time_windows
+from nacre.text.dates import coming_dates, moment, time_windows
 from tests.text.test_dates import ASKED, DAY, at, span, spans
 
 IN_MARCH = ("2023-03-01", "2023-04-01")
@@ -208,3 +208,60 @@ def test_three_days_ago_has_a_word_in_chinese() -> None:
 def test_a_given_time_may_begin_with_an_article(given: str) -> None:
     assert moment(given, ASKED) == at("2023-05-15")
     assert moment("le 20 mai", ASKED) == at("2023-05-20")
+
+
+@pytest.mark.parametrize(
+    ("given", "when"),
+    [
+        ("in 6 Monaten", "2023-11-24T15:00"),
+        ("in zwei Wochen", "2023-06-07T15:00"),
+        ("in einem Jahr", "2024-05-24T15:00"),
+        ("dans 6 mois", "2023-11-24T15:00"),
+        ("d'ici deux semaines", "2023-06-07T15:00"),
+        ("en dos semanas", "2023-06-07T15:00"),
+        ("dentro de 3 días", "2023-05-27T15:00"),
+        ("tra due settimane", "2023-06-07T15:00"),
+        ("fra 3 giorni", "2023-05-27T15:00"),
+        ("za dwa tygodnie", "2023-06-07T15:00"),
+        ("over twee weken", "2023-06-07T15:00"),
+        ("daqui a duas semanas", "2023-06-07T15:00"),
+        ("через две недели", "2023-06-07T15:00"),
+        ("两周后", "2023-06-07T15:00"),
+    ],
+)
+def test_a_given_time_may_be_so_long_from_now(given: str, when: str) -> None:
+    assert moment(given, ASKED) == at(when)
+
+
+def test_a_few_days_may_be_named_with_an_article() -> None:
+    assert moment("vor ein paar Tagen", ASKED) == moment("a few days ago", ASKED)
+    assert moment("in ein paar Tagen", ASKED) == moment("in a few days", ASKED)
+    assert moment("een paar dagen geleden", ASKED) == moment("a few days ago", ASKED)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Was ist in zwei Wochen fällig?",
+        "Was ist in 2 Wochen geplant?",
+        "Qu'est-ce qui est prévu dans deux semaines ?",
+        "¿Qué está previsto en dos semanas?",
+        "Cosa è previsto tra due settimane?",
+    ],
+)
+def test_what_is_to_come_may_be_so_long_from_now(question: str) -> None:
+    (window,) = coming_dates("What is due in two weeks?", ASKED)
+    assert coming_dates(question, ASKED) == (window,)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Was haben wir in zwei Wochen gebaut?",
+        "Wie viel schaffen wir in drei Tagen?",
+        "¿Cuánto corrimos en dos semanas?",
+        "Cosa abbiamo scritto in due settimane?",
+    ],
+)
+def test_how_long_something_takes_is_no_time_to_come(question: str) -> None:
+    assert coming_dates(question, ASKED) == () and time_windows(question, ASKED) == ()

@@ -49,7 +49,8 @@ ASKS_OF_PAST = re.compile(
 )
 # What makes a date without a year the next one: «what is planned for December?»
 POINTS_AHEAD = re.compile(
-    r"\b(?:planned|scheduled|coming|upcoming|(?:is|are|be)\s+(?:\S+\s+){0,2}booked|booked\s+for|due(?!\s+to\b)|geplant|fällig"
+    r"\b(?:planned|scheduled|coming|upcoming|(?:is|are|be)\s+(?:\S+\s+){0,2}booked|booked\s+for|geplant|fällig"
+    r"|due(?!\s+(?:to|ore|giorni|settimane|mesi|anni)\b)"  # in Italian it is two
     r"|planeado|previst[oa]s?|prévue?s?|pianificat[oaie]|zaplanowan[eoay])\b|\b(?-i:will)\b|^\W*will\b"
     r"|\bmust\b|\b(?:do|does)\s[^?.!]{0,40}\b(?:have|need)\s+to\b",
     re.IGNORECASE,

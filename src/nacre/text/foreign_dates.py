@@ -21,6 +21,7 @@ YEAR = r"(?P<year>(?:19|20)\d\d)(?!\d)"
 FORMS: tuple[tuple[str, str], ...] = (
     ("ago count unit", "{count} {unit}s ago"),
     ("count unit ago", "{count} {unit}s ago"),
+    ("hence count unit", "in {count} {unit}s"),
     ("which count unit", "in the {which} {count} {unit}s"),
     ("count which unit", "in the {which} {count} {unit}s"),
     ("count unit which", "in the {which} {count} {unit}s"),
@@ -59,6 +60,7 @@ CHINESE_FORMS: tuple[tuple[str, str], ...] = (
     ("day weekday", "{weekday} of {day}"),
     ("which weekday", "{weekday} of {which} week"),
     ("count unit ago", "{count} {unit}s ago"),
+    ("count unit hence", "in {count} {unit}s"),
     ("which count unit", "in the {which} {count} {unit}s"),
     ("month number", "{number} {month}"),
     ("month", "in {month}"),

@@ -152,11 +152,16 @@ def observed(store: MemoryStore) -> State:
     }
     told: dict[str, tuple[str, tuple[str, ...]]] = {}
     for entry in reversed(store.journal(limit=None)):
-        if drops_notes_alone(entry):
-            continue
         ids = told[entry.operation.batch][1] if entry.operation.batch in told else ()
+        if drops_notes_alone(entry) or (ids and is_purged_edit(entry)):
+            continue
         told[entry.operation.batch] = (entry.operation.name, (*ids, entry.memory_id))
     return State(memories, tuple(told.values()))
+
+
+def is_purged_edit(entry: JournalEntry) -> bool:
+    """Of an edit, an entry that a purge has emptied. Only the first names what was edited: another one told of notes."""
+    return entry.operation.name == "edit" and entry.before is None and entry.after is None
 
 
 def drops_notes_alone(entry: JournalEntry) -> bool:

@@ -160,7 +160,7 @@ def observed(store: MemoryStore) -> State:
 
 
 def is_purged_edit(entry: JournalEntry) -> bool:
-    """Of an edit, an entry that a purge has emptied. Only the first names what was edited: another one told of notes."""
+    """Of an edit, an entry that a purge has emptied. Only the first names what was edited; another told of a note."""
     return entry.operation.name == "edit" and entry.before is None and entry.after is None
 
 

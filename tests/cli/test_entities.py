@@ -96,5 +96,5 @@ def test_names_that_an_earlier_decision_made_one_are_passed_over(named: CommandL
     screen, _ = conversation(
         "review", answers=((KEYS, "m"), ("fuller one)? ", "\n"), (KEYS, "m"), ("fuller one)? ", "\n"))
     )
-    assert waiting == 3 and "Settled 2 of 3." in screen
+    assert waiting == 3 and "Settled 2 of 3, and 1 other no longer waits." in screen
     assert named.json("entities")[0]["count"] == 4

@@ -126,7 +126,7 @@ if TYPE_CHECKING:
     from nacre.safety.injection import BulkReading, Suspicion  # only writing needs its rules
 
 IGNORE = "ignore"
-NOTES_LIKE_ANSWER = 5  # notes in which is looked for the one that an answer repeats
+NOTES_LIKE_ANSWER = 5  # how many notes are compared with an answer, to find the one that it repeats
 MANY = 50  # hits from which a pack is made, as some of them may be left out
 DECIMALS = 6  # of an importance: three steps of 0.1 are 0.3, not 0.30000000000000004
 
@@ -642,7 +642,7 @@ class MemoryStore(Closing):
         return packed
 
     def _notes_like(self, answer: Memory, options: RecallOptions) -> Recollection:
-        """The notes with the most words of a turn, among what these options admit."""
+        """The notes that share the most words with an answer, among those that the filters of these options admit."""
         admitted = {
             name: value for name, value in options.items() if name == "contexts" or name in Scope.__annotations__
         }

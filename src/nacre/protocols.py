@@ -478,8 +478,8 @@ class Reader(Protocol):
     def last_positions(self, space: str, seq: int, sessions: Sequence[str], where: Filter = ALL) -> dict[str, int]:
         """The highest position in each of these sessions that has one, among the memories that the filter admits.
 
-        Where a plan asks (`Backend.observed`), the commit asks again only if there is a journal entry after `seq`,
-        which the plan was begun with.
+        `seq` is the last journal entry that there was when the plan began: where a plan asks (`Backend.observed`), the
+        commit asks again only if there is a later one.
         """
 
     def operations_since(self, space: str, id: str, seq: int) -> list[Operation]:

@@ -511,9 +511,9 @@ def test_at_a_terminal_what_an_earlier_decision_settled_is_passed_over(noted: Co
     passed = waiting - 1 - left
     assert passed >= 1
     said = " ".join(seen.split())
-    assert f"{passed} item{'s' * (passed > 1)} no longer wait{'s' * (passed == 1)}: a decision before settled" in said
+    assert f"{passed} item{'s' * (passed > 1)} no longer wait{'s' * (passed == 1)}: an earlier decision settled" in said
     assert f"Settled 1 of {waiting}, and {passed} other" in said
-    assert not left or f"{2 + passed} of {waiting}" in said.partition("a decision before settled")[2]
+    assert not left or f"{2 + passed} of {waiting}" in said.partition("an earlier decision settled")[2]
 
 
 def test_at_a_terminal_what_was_passed_over_is_asked_about_again_after_an_undo(noted: CommandLine) -> None:

@@ -493,7 +493,7 @@ class RestrictedReader:
         return [memory for memory in written if self._access.readable.admits(memory)]
 
     def last_positions(self, space: str, seq: int, sessions: Sequence[str], where: Filter = ALL) -> dict[str, int]:
-        """Of what the agent sees: a higher position would tell that others have said something."""
+        """Only of the memories that the agent sees: a higher position would tell it that others have said something."""
         return self._reader.last_positions(space, seq, sessions, self._narrowed(space, where))
 
     def operations_since(self, space: str, id: str, seq: int) -> list[Operation]:

@@ -70,7 +70,8 @@ def find_memory_at(store: MemoryStore, prefix: str, as_of: str | None, valid_at:
 
 
 def when(said: str, now: float, side: str) -> str:
-    """A day as it was typed: its end, in UTC, is the midnight of the next one."""
+    """The time that was asked about, as the end of a message. A day is named as it was typed, since its end, in UTC,
+    would be shown as the midnight of the next day."""
     if is_day(said):
         return f"at the end of {said}" if side == "end" else f"on {said}"
     return f"at {iso(moment(said, now, side))}"

@@ -185,12 +185,12 @@ def tag_suggestion(store: MemoryStore, tags: Iterable[str] | None) -> str:
     return ""
 
 
-SIDES = {"since": "start", "valid_at": "middle"}  # which part of a time such an option means; others mean its end
+SIDES = {"since": "start", "valid_at": "middle"}  # the part of a time these options mean; all others mean its end
 
 
 def given_options(*, only: Collection[str] = (), leave_out: Collection[str] = ()) -> str:
-    """Those that the command which runs was called with, with words for a time written out; empty where there are
-    none. By the names of their parameters."""
+    """The options that were typed for the running command, each after a blank, with words for a time replaced by that
+    time; empty where there are none. `only` and `leave_out` are names of parameters."""
     ctx = click.get_current_context()
     return "".join(
         f" {option_text(option, ctx.params[option.name])}"
@@ -215,8 +215,8 @@ def option_text(option: click.Option, value: object) -> str:
 
 
 def without_match(store: MemoryStore, options: Mapping[str, Any]) -> str:
-    """Says that no memory passes the filters, whatever is asked, and what may be meant instead; empty where one does
-    or there are none."""
+    """Says that no memory passes the filters that were typed, and what may be meant instead; empty where some memory
+    passes them, or where there are no filters."""
     from nacre.recall_options import Scope
 
     names = frozenset(Scope.__annotations__)

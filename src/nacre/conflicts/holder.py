@@ -75,19 +75,20 @@ OF_PEOPLE = frozenset(
     "team group squad crew department service project".split()
 )  # «leads payments» is «the payments team»
 SENTENCE_END = re.compile(r"(?<!\b\d)(?<!\b\d\d)[.!?;:]\s")  # not «ab 1. Mai»
-LONGEST = 200  # characters: such a text says more than that
+LONGEST = 200  # characters: a longer text says more than who has a task
 GERMAN_TASK = r"(?P<for>ist\s+für\s+(?P<task>.+?)\s+(?:zuständig|verantwortlich))"
 
 
 class Holding(NamedTuple):
     name: str
     task: frozenset[str]  # stems, with one word for all verbs of a task
-    since: bool  # it says that it was otherwise before
+    since: bool  # it says that it was otherwise before: «now», «the new captain», «since May»
     by_trade: bool = False  # it may be what the person does for a living: «ist Zahnarzt», «est directrice»
 
 
 def changed_holder(newer: str, older: str) -> tuple[str, str] | None:
-    """Who has a task or a post in each text, where it is the same one and has one holder at a time."""
+    """The two persons, where both texts name somebody who has the same task or post, which one person has at a time;
+    None where that is not so, or where it is the same person."""
     mine, theirs = holding(newer), holding(older)
     if mine is None or theirs is None or mine.task != theirs.task or (mine.by_trade and theirs.by_trade):
         return None
@@ -97,7 +98,7 @@ def changed_holder(newer: str, older: str) -> tuple[str, str] | None:
 
 
 def says_since_when(newer: str) -> bool:
-    """Whether the text itself says that it was otherwise before."""
+    """Whether the text names a holder, and says that it was otherwise before."""
     mine = holding(newer)
     return mine is not None and mine.since
 
@@ -139,7 +140,7 @@ FORMS = {"de": "de du des d' del".split(), "di": "di del dello della dei degli d
 
 @cache
 def tasks() -> dict[str, str]:
-    """The first verb of its line by each verb."""
+    """By each verb the first one of its line in synonyms.txt, which stands for all of them."""
     lines = [[verb.replace("_", " ") for verb in line] for line in word_groups()["tasks of one"]]
     known = {form: line[0] for line in lines for verb in line for form in forms(verb)}
     return known | {"ist": known["handles"]}
@@ -152,7 +153,7 @@ def forms(verb: str) -> list[str]:
 
 @cache
 def posts() -> dict[str, str]:
-    """The first word of its line by each word for a post."""
+    """By each word for a post the first one of its line in synonyms.txt."""
     return {post: line[0] for heading in ("posts of one", "trades") for line in word_groups()[heading] for post in line}
 
 

@@ -64,7 +64,7 @@ def automatic_backups(settings: Settings) -> Backups:
 
 
 def newest_copy(settings: Settings, before: float = inf) -> float | None:
-    """When the newest copy was made, by a person or automatically, of those that were made before then."""
+    """When the newest copy was made, by a person or automatically; those of the time `before` or later do not count."""
     times = (each.newest_at(before) for each in (backups_of(settings), automatic_backups(settings)))
     return max((at for at in times if at is not None), default=None)
 

@@ -50,7 +50,7 @@ class Backups:
         return sorted(file for file, match in stamps if match and file.name[: match.start()] == self.name)
 
     def newest_at(self, before: float = inf) -> float | None:
-        """When the newest one was started, of those that were before then."""
+        """When the newest one was started; those of the time `before` or later do not count."""
         return next((at for at in map(made_at, reversed(self.files())) if at < before), None)
 
     def make(self, store: MemoryStore, now: float) -> Path:
@@ -60,7 +60,7 @@ class Backups:
         return made
 
     def _tidy(self, made: Path) -> None:
-        # What is named after a later time was made before the clock was set back: it is older still.
+        # A copy whose name has a later time was made before the clock was set back: it is older than all others.
         files = sorted(self.files(), key=lambda file: made_at(file) <= made_at(made))
         older = [file for file in files if file != made]
         surplus = older[: max(0, len(older) - (self.keep - 1))]

@@ -31,7 +31,7 @@ AT_WORK = re.compile(
     re.IGNORECASE,
 )
 NEAR = 3  # turns between what was said and an answer that repeats it
-MOST_LOOKED_UP = 8  # answers of a pack for which the note that they repeat is looked for: each is a search
+MOST_LOOKED_UP = 8  # answers of a pack whose note is looked up: each is a search of its own
 LONGEST_REPETITION = 30  # stems of an answer: a longer one says more than a note
 ECHOED = 0.7  # of an answer's words, from which on it only repeats: «Noted: …» adds one or two
 
@@ -276,8 +276,8 @@ def says_again(answer: Memory, said: Memory) -> bool:
 def with_repeated_notes(
     hits: Sequence[Hit], also: Iterable[Hit], look_up: Callable[[Memory], Iterable[Hit]]
 ) -> list[Hit]:
-    """With the note in place of an answer that only repeats it: what the user noted is worth more than that it was
-    understood. The note is one of the hits, or of those that came with them (`also`), or is looked up."""
+    """The hits, with a note in place of each answer that only repeats it: what the user noted is worth more than the
+    answer that it was understood. The note is one of the hits or of those left out before (`also`), or is looked up."""
     notes = {hit.memory.id: hit for hit in (*also, *hits) if not hit.memory.role}
     kept: dict[str, Hit] = {}
     looked_up = 0

@@ -33,7 +33,7 @@ UNLIKELY_CONFLICT = 0.3  # the probability by which such a newer note is placed:
 MOST_UNCERTAIN_RELEVANCE = 0.9 * STRONG  # relevance of what is raised by a link that may be wrong
 MOST_VERSIONS = 2  # of one memory that are raised
 VALIDITY = ("valid_from", "valid_until")
-VALID_THEN = ("valid_from", "le_or_unset")  # the field and the operator by which `valid_at` asks for a time
+VALID_THEN = ("valid_from", "le_or_unset")  # the condition that `valid_at` becomes in a filter: what had begun by then
 NOT_HELD = 0.5  # the factor of what has ended or not begun, where the question names no time: as of what is superseded
 
 

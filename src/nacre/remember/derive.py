@@ -36,7 +36,7 @@ def chunk(text: str, embedder: Embedder, *, reserved: int = 0) -> list[Span]:
 
 
 def encoded_as_one(text: str, spans: Sequence[Span]) -> list[Span]:
-    """The lines of encoded data as one span, of which only the beginning is embedded."""
+    """The spans, with all lines of encoded data joined to one, of which only the beginning is embedded."""
     runs = [run.span() for run in ENCODED.finditer(text)]
     if not runs:
         return list(spans)

@@ -201,7 +201,7 @@ def compare(
 
 
 def is_nothing_since(transaction: Transaction, call: ReadCall) -> bool:
-    """Known without asking: the last entry is the one after which it was to be written, or before which it was read."""
+    """Whether the answer cannot have changed: the journal has no entry after the one that the call names."""
     return call.method in ("written_since", "last_positions") and transaction.last_seq(call.args[0]) == call.args[1]
 
 

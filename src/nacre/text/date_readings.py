@@ -44,7 +44,7 @@ FEASTS: dict[str, tuple[int, ...]] = {
     "st patricks day": (3, 17), "independence day": (7, 4), "thanksgiving": (11, 3, 4), "labor day": (9, 0, 1),
     "mothers day": (5, 6, 2), "fathers day": (6, 6, 3), "easter": EASTER,
 }  # fmt: skip
-MONTHS_AROUND = 14  # in which every number of a day falls on every weekday, but for the 29th to the 31st
+MONTHS_AROUND = 14  # in so many months each day up to the 28th falls on every weekday at least once
 YEARS_AROUND = 8  # 29 February can be eight years away (1896 to 1904)
 JOINED_COUNTS = re.compile(r"\s*[-–]\s*|\s+(?:or|to)\s+")
 AND_A_HALF = re.compile(r"\s+and\s+a\s+half\b")
@@ -125,7 +125,7 @@ def recurring(make: Callable[[int], Span], which: str, asked: datetime) -> Span 
 
 
 def chosen(known: Sequence[Span], which: str, asked: datetime) -> Span | None:
-    """Of spans in their order, as `recurring`."""
+    """One of these spans, which are in the order of time, chosen as in `recurring`."""
     if which == "next":
         return next((span for span in known if span.start > asked), None)
     if which == "this":

@@ -50,7 +50,7 @@ ASKS_OF_PAST = re.compile(
 # What makes a date without a year the next one: «what is planned for December?»
 POINTS_AHEAD = re.compile(
     r"\b(?:planned|scheduled|coming|upcoming|(?:is|are|be)\s+(?:\S+\s+){0,2}booked|booked\s+for|geplant|fällig"
-    r"|due(?!\s+(?:to|ore|giorni|settimane|mesi|anni)\b)"  # in Italian it is two
+    r"|due(?!\s+(?:to|ore|giorni|settimane|mesi|anni)\b)"  # «due ore» is Italian for two hours
     r"|planeado|previst[oa]s?|prévue?s?|pianificat[oaie]|zaplanowan[eoay])\b|\b(?-i:will)\b|^\W*will\b"
     r"|\bmust\b|\b(?:do|does)\s[^?.!]{0,40}\b(?:have|need)\s+to\b",
     re.IGNORECASE,
@@ -121,7 +121,8 @@ def coming_dates(question: str, asked_at: float) -> tuple[Window, ...]:
 
 
 def after_lengths(text: str, asked: datetime) -> Iterator[Window]:
-    """«In two weeks», which beside other words than those for what is to come may be how long something takes."""
+    """The time after each «in two weeks». Only for questions about what is to come: in others it may be how long
+    something takes."""
     for match in in_a_length().finditer(text):
         said = defaultdict(str, stretch=" ".join(match["stretch"].lower().split()))
         if reading := readings.read(readings.read_hence, said, asked):
@@ -315,7 +316,7 @@ def next_windows(text: str, now: float, *, today: bool = False) -> list[Window]:
 
 
 def day_before(time: datetime) -> datetime:
-    """The same time, where the calendar begins with its day."""
+    """The same time of the day before; the time itself on the first day of the calendar."""
     return time - readings.DAY if time.toordinal() > 1 else time
 
 

@@ -106,7 +106,7 @@ def names_day_of_month(sentence: str, window: Window) -> bool:
 
 def weight_of_return(mention: Mention, near: datetime, window: Window) -> float:
     """Of a date without a year, as the one nearest to the window: 1 where it lies in it, less where it is longer. A day
-    of no month comes every month, and is read by itself."""
+    without a month comes every month: `names_day_of_month` reads it."""
     if mention.reader is read_day_of_month:
         return 0.0
     span = mention.read_again(near, "this").reading.span

@@ -46,8 +46,8 @@ def recall_command(
     if any resembles the question at all.
 
     Beside one that answers, weak ones fill the list up to -n; --min-relevance 0.2 leaves them out. They do not count as
-    used. A question that is - is read from stdin. In a pipe, --by-session adds a column with the session and
-    --with-context one with the turns around, before the space.
+    used. A question that is - is read from stdin. In a pipe, --by-session adds a column with the session, and
+    --with-context one with the turns before and after, to the left of the space.
     """
     question = asked_question(words)
     if everything and options.get("min_relevance") is not None:
@@ -159,7 +159,7 @@ def hit_columns(
 
 
 def turns_around(hit: Hit) -> list[str]:
-    """What was said before and after it, who said it, and on which side of it."""
+    """A line for each turn that was said before or after the hit: on which side, by whom, and what."""
 
     def line(turn: Memory) -> str:
         side = "before" if (turn.position or 0) < (hit.memory.position or 0) else "after"

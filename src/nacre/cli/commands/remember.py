@@ -58,7 +58,7 @@ def remember_command(
       nacre remember - < notes.md
       grep TODO *.py | nacre remember --lines -t prospective
 
-    A text with --session and --role is a turn of that conversation, and comes after its last one.
+    A text with --session and --role is a turn of that conversation, and comes after its last turn.
     """
     if not (words or stdin or lines):
         raise click.UsageError("Give the text to remember, or - to read it from stdin.")

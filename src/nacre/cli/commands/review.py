@@ -122,7 +122,7 @@ def decide_all(cli: CliContext, kind: str, decision: str, stale_days: float, yes
     if settled:
         say(f"Settled {count_of(len(settled), 'item', 'items')}: {outcome_of(kind, decision)}")
     if passed:
-        say(f"{count_of(passed, 'item', 'items')} no longer waited: settled by a decision before, or by somebody else.")
+        say(f"{count_of(passed, 'item', 'items')} no longer waited: settled by an earlier decision or somebody else.")
     if settled:
         say(f"`nacre undo --last {len(settled)}` takes it back.")
 
@@ -149,7 +149,7 @@ def show_some(items: Sequence[ReviewItem]) -> None:
 
 
 def decide_if_waiting(store: MemoryStore, item: ReviewItem, decision: str, why: str, stale_days: float) -> bool:
-    """False where a decision before it has settled it."""
+    """False where it no longer waits, since an earlier decision has settled it."""
     try:
         return store.decide(item, decision, why=why, stale_days=stale_days)
     except (InvalidInput, MemoryNotFound):
@@ -369,9 +369,9 @@ def is_interactive(form: Form) -> bool:
 
 def review_steps(steps: Sequence[Callable[[], Step | None]], store: MemoryStore) -> None:
     """Applies each decision at once; one that fails is reported, and the item still waits. A step that is None is an
-    item that an earlier decision settled. The last decision can be taken back, and its item is asked about again."""
+    item that no longer waits. The last decision can be taken back, and its item is asked about again."""
     settled: list[int] = []  # the steps that were decided on, for undo
-    passed: list[int] = []  # those that no longer waited, though nobody decided on them here
+    passed: list[int] = []  # the steps that no longer waited when their turn came, for the count at the end
     began = 0
     try:
         while True:
@@ -408,9 +408,9 @@ def first_waiting(steps: Sequence[Callable[[], Step | None]], begin: int) -> tup
 
 
 def passed_line(number: int, *, decided: bool) -> str:
-    """Why the numbers of the items go on by more than one."""
+    """Says why the next number is not one more than the last."""
     waits, them = ("item no longer waits", "it") if number == 1 else ("items no longer wait", "them")
-    return f"{number} {waits}: {'a decision before' if decided else 'somebody else'} settled {them}."
+    return f"{number} {waits}: {'an earlier decision' if decided else 'somebody else'} settled {them}."
 
 
 def settled_line(settled: Sequence[int], passed: Sequence[int], total: int) -> str:
@@ -468,7 +468,7 @@ def current_item(store: MemoryStore, item: ReviewItem) -> ReviewItem | None:
             waiting = store.review(kinds=("conflict",), limit=None)
             return next((each for each in waiting if each.is_named(item.id)), None)
         conflict = replace(item.conflict, a=newer, b=older)
-        if newer_first(newer, older)[0] is not newer:  # a decision before has changed when one of them began to hold
+        if newer_first(newer, older)[0] is not newer:  # an earlier decision has changed when one began to hold
             conflict = replace(conflict, a=older, b=newer, words=conflict.words[::-1])
         return replace(item, memory=conflict.a, conflict=conflict)
     if item.names:

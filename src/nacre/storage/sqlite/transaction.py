@@ -696,7 +696,7 @@ ADD_COUNT = (
     "INSERT INTO counter(space, field, status, name, n) VALUES (?, ?, ?, ?, ?)"
     " ON CONFLICT DO UPDATE SET n = n + excluded.n"
 )
-# Two statements, since one that returns what is left takes a fifth more time. Of nothing, there is no row.
+# Two statements, since one that returns what is left takes a fifth more time. A count of 0 has no row.
 OF_COUNT = "space = ?1 AND field = ?2 AND status = ?3 AND name = ?4"
 REMOVE_COUNT = f"DELETE FROM counter WHERE {OF_COUNT} AND n + ?5 <= 0"
 SUBTRACT_COUNT = f"UPDATE counter SET n = n + ?5 WHERE {OF_COUNT}"

@@ -64,8 +64,8 @@ def find_memory_at(store: MemoryStore, prefix: str, as_of: str | None, valid_at:
     if memory is None:
         asked = "known to hold" if valid_at is not None else "there"
         then = when(valid_at or as_of or "now", store.now(), "end" if valid_at is None else "middle")
-        now = f"; `nacre memory history {short_id(id)}` says since when it is." if store.get(id) else "."
-        raise NotFound(f"{short_id(id)!r} was not {asked} {then}{now}")
+        remedy = f"; `nacre memory history {short_id(id)}` shows when it was stored." if store.get(id) else "."
+        raise NotFound(f"{short_id(id)!r} was not {asked} {then}{remedy}")
     return memory
 
 

@@ -31,7 +31,9 @@ from nacre.errors import (
 from nacre.lifecycle import doctor
 from nacre.settings import Settings
 from nacre.storage.sqlite import SQLiteBackend, connection, schema
+from nacre.storage.sqlite.backup import restore
 from nacre.storage.sqlite.connection import make_private
+from nacre.storage.sqlite.damage import one_snapshot
 from nacre.transfer.export import export_archive
 from nacre.transfer.import_archive import import_path
 from tests.embedders import WordBag
@@ -650,6 +652,44 @@ def test_the_log_of_a_replaced_file_is_kept_and_not_written_into_the_new_one(tmp
             assert len(list(opened.iterate())) == (30 if ends_first else 31)
             assert opened.health().problems == ()
     assert len(list(tmp_path.glob("s.db.replaced-*-wal"))) == 2
+
+
+def test_a_file_that_was_replaced_while_it_was_opened_is_not_taken_for_one_replaced_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its log is in use by others, and must stay with it."""
+    file, copy = filled(tmp_path / "s.db", 3), filled(tmp_path / "copy.db", 5)
+    connect = connection.Connections._connect
+
+    stores: list[MemoryStore] = []
+
+    def connect_late(connections: connection.Connections) -> apsw.Connection:
+        monkeypatch.setattr(connection.Connections, "_connect", connect)
+        restore(file, copy, tmp_path / "kept.db", None, None)
+        stores.append(opened(file))
+        stores[0].remember("The harbour opens at dawn.")
+        return connections._connect()
+
+    monkeypatch.setattr(connection.Connections, "_connect", connect_late)
+    stores.append(opened(file))
+    assert [store.count() for store in stores] == [6, 6]
+    assert not list(tmp_path.glob("s.db.replaced-*"))
+    for store in stores:
+        store.close()
+
+
+def test_a_fault_of_the_disk_during_an_examination_is_told_as_such(tmp_path: Path) -> None:
+    """SQLite ends the transaction at some faults by itself, which must not hide what happened."""
+    own = connection.Connections(filled(tmp_path / "s.db", 1)).get()
+
+    def fail(*_: object) -> None:
+        own.execute("ROLLBACK")
+        raise apsw.IOError("disk I/O error")
+
+    with pytest.raises(apsw.IOError, match="disk"), one_snapshot(own):
+        fail()
+    assert not own.in_transaction
+    own.close()
 
 
 def test_a_store_with_a_trigger_of_somebody_else_is_not_opened(tmp_path: Path) -> None:

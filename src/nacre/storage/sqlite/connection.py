@@ -425,14 +425,25 @@ class Connections:
         if self._closed:
             raise StorageError(f"The store {self.path} is closed; open it again.")
         self._log_path = log_of(Path(os.path.realpath(self.path)))  # SQLite keeps it beside what a link leads to
-        there = file_number(self.path)  # before it is opened: a file that takes its place meanwhile has another number
-        connection = self._connect()
+        connection, there = self._connect_to_known_file()
         self._local.alone = connection.pragma("locking_mode") == ALONE
         self._local.held, self._local.keeper = connection, Keeper(connection.cursor())
         with self._lock:
-            self._file = self._file or there or file_number(self.path)
+            self._file = self._file or there
             self._open.add(connection)
         return connection
+
+    def _connect_to_known_file(self) -> tuple[apsw.Connection, FileNumber | None]:
+        """Whoever opens a store may wait for a command that replaces its file, and gets the new one then: with the
+        number of the old one its log would be taken for that of a replaced file, and moved away from those who use it.
+        The number is of what was opened only if it is the same before and after."""
+        while True:
+            before = file_number(self.path)
+            connection = self._connect()
+            after = file_number(self.path)
+            if before in (None, after):  # a new store's file has none before
+                return connection, after
+            connection.close()
 
     def _release_alone(self) -> None:
         """Lets others have the file again, and the next use find out whether there is room now."""

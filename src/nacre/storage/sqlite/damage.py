@@ -6,7 +6,7 @@ import logging
 import zlib
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -279,10 +279,27 @@ def unreadable_tables(connection: apsw.Connection) -> Iterator[str]:
             yield f"the table `{table}` cannot be read ({reason(error)})"
 
 
+@contextmanager
+def one_snapshot(connection: apsw.Connection) -> Iterator[None]:
+    """All that is read meanwhile is of the same state of the file. Some faults of the disk end the transaction by
+    themselves; to end it again would hide them."""
+    if connection.in_transaction:
+        yield
+        return
+    connection.execute("BEGIN")
+    try:
+        yield
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
 def broken_structure(connection: apsw.Connection, most: int = 5) -> Iterator[str]:
     """What SQLite's own examination finds, of tables against indexes too, in one snapshot."""
     try:
-        with connection:
+        with one_snapshot(connection):
             # The examination of the word index trusts what the connection remembers of it, also when others have
             # written since; a search in the same transaction makes it look again.
             with suppress(apsw.Error):

@@ -25,7 +25,7 @@ FIX = "Run `nacre doctor --fix`, which keeps everything that can be read, or `na
 
 
 def examine(connection: apsw.Connection, path: Path, *, thorough: bool) -> Health:
-    with connection:  # one snapshot: counts from different moments would disagree while others write
+    with damage.one_snapshot(connection):  # counts from different moments would disagree while others write
         health = counted(connection, path)
         if not thorough:
             return health

@@ -54,7 +54,7 @@ def main() -> None:
 
 def pairs_of(notes: Notes, embedder: Embedder) -> Pairs:
     model, rows, versions = ShippedConflictModel(), [], []
-    chains = {(project, id): set(ids) for project, ids in notes.chains for id in ids}
+    chains = notes.versions()
     for project in sorted({note.project for note in notes.memories}):
         own = [note for note in notes.memories if note.project == project]
         vectors = np.asarray(embedder.embed([note.text for note in own]))

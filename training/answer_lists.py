@@ -4,7 +4,7 @@ python training/answer_lists.py OUT.jsonl.gz NOTES… [--locomo FILE]
 
 NOTES are as for `nacre bench recall --suite notes`. A line is a question with the texts that the shipped recall finds
 for it, without reading, best first, then the answers that it did not find and the notes that look like one; `labels`
-says which of them answer.
+says how much each of them answers: what an answer has replaced, by the chains of its author, a little.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ import argparse
 import gzip
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from nacre import MemoryStore
 from nacre.bench.datasets import load_locomo
-from nacre.bench.notes import FOREIGN, load_notes
+from nacre.bench.notes import FOREIGN, Notes, load_notes
 from nacre.settings import Settings
 
 SHOWN = 16
+STALE = 0.15  # as in `answers.py`
 LOCOMO_EVERY = 3  # questions
 
 
@@ -36,10 +37,16 @@ def line(store: MemoryStore, name: str, row: Any, texts: dict[str, str]) -> dict
         "kind": row["kind"],
         "question": row["q"],
         "texts": [texts[id] for id in ids],
-        "labels": [int(id in row["answers"]) for id in ids],
+        "labels": [1 if id in row["answers"] else STALE if id in row.get("stale", ()) else 0 for id in ids],
         "scores": [round(hit.score, 5) for hit in hits],
         "relevance": [round(hit.relevance, 5) for hit in hits],
     }
+
+
+def replaced_by(notes: Notes, project: str, answers: Collection[str]) -> set[str]:
+    """The older versions of what answers."""
+    chains = [ids for owner, ids in notes.chains if owner == project]
+    return {id for ids in chains for answer in answers if answer in ids for id in ids[: ids.index(answer)]}
 
 
 def of_notes(path: Path, settings: Settings) -> Iterator[dict[str, Any]]:
@@ -53,7 +60,8 @@ def of_notes(path: Path, settings: Settings) -> Iterator[dict[str, Any]]:
             for asked in notes.questions:
                 if asked.project == name:
                     kind = FOREIGN if asked.note == FOREIGN else asked.kind
-                    row = {"q": asked.text, "kind": kind, "answers": asked.answers, "near": asked.near}
+                    stale = replaced_by(notes, name, asked.answers)
+                    row = {"q": asked.text, "kind": kind, "answers": asked.answers, "near": asked.near, "stale": stale}
                     yield line(space, path.name, row | {"at": asked.asked_at or notes.last()}, texts)
 
 

@@ -30,7 +30,7 @@ NEAREST = 12
 
 def of_notes(path: Path, embedder: Embedder, nearest: int) -> Iterator[dict[str, Any]]:
     notes = load_notes(path)
-    chains = {(project, id): set(ids) for project, ids in notes.chains for id in ids}
+    chains = notes.versions()
     for project in dict.fromkeys(note.project for note in notes.memories):
         own = [note for note in notes.memories if note.project == project]
         vectors = np.asarray(embedder.embed([note.text for note in own]))

@@ -101,6 +101,16 @@ def test_the_chains_of_an_author_say_what_is_newer_and_what_is_outdated(tmp_path
     assert loaded.chains == (("garden", ("m3", "m2")), ("pottery", ("m1", "m2", "m3")))
 
 
+def test_a_note_that_tells_two_facts_is_a_version_of_both(tmp_path: Path) -> None:
+    own: dict[str, Any] = {"world": "pottery"}
+    notes = [{**own, "id": f"m{number}", "text": f"The kiln fires at {number} degrees."} for number in (1, 2, 3)]
+    chains = [{**own, "ids": ["m1", "m2"]}, {**own, "ids": ["m1", "m3"]}]
+    asked = {**own, "q": "kiln degrees", "kind": "changed", "answers": ["m3"]}
+    written(tmp_path, **{"ada.notes": notes, "ada.questions": [asked], "ada.chains": chains})
+    versions = load_notes(tmp_path / "ada").versions()
+    assert versions["pottery", "m1"] == {"m1", "m2", "m3"} and versions["pottery", "m2"] == {"m1", "m2"}
+
+
 @pytest.mark.parametrize("kind", ["notes", "locomo"])
 def test_the_settings_of_the_user_apply_and_those_of_a_language_model_do_not(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str

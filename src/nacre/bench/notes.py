@@ -94,6 +94,14 @@ class Notes:
         """When everything is remembered and asked."""
         return max((*(note.created_at for note in self.memories), *(each.asked_at or 0.0 for each in self.questions)))
 
+    def versions(self) -> dict[tuple[str, str], set[str]]:
+        """By project and id, all versions of the facts that a note tells: one that tells several has several chains."""
+        versions: dict[tuple[str, str], set[str]] = {}
+        for project, ids in self.chains:
+            for id in ids:
+                versions.setdefault((project, id), set()).update(ids)
+        return versions
+
 
 def load_notes(folder: Path) -> Notes:
     """Raises `InvalidInput`, which names the file and the line."""

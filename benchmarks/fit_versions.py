@@ -26,7 +26,7 @@ from nacre.protocols import Embedder
 from nacre.settings import settings
 
 Rows = NDArray[np.float64]
-NAMES = ("constant", "conflict", "duplicate", "cosine")
+NAMES = ("constant", "said", "cosine")
 STEPS = 50  # of Newton's method; it stands still after ten
 RIDGE = 1.0  # keeps weights small where they decide nothing
 
@@ -64,8 +64,7 @@ def pairs_of(notes: Notes, embedder: Embedder) -> Pairs:
             cosine = float(cosines[at, nearest])
             if cosine >= LEAST_ALIKE:
                 (relation,) = model.relations([(own[nearest].text, own[at].text)])
-                conflict = relation.contradiction + relation.update
-                rows.append([1.0, log_odds(conflict), log_odds(relation.duplicate), cosine])
+                rows.append([1.0, log_odds(relation.version or 0.0), cosine])
                 versions.append(float(own[nearest].id in chains.get((project, own[at].id), ())))
     return Pairs(np.array(rows), np.array(versions))
 

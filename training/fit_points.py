@@ -22,7 +22,7 @@ from nacre.model import Memory
 from nacre.models.cross_encoder import ShippedConflictModel
 
 SEED, FOLDS = 20261116, 10
-NOTED, SURE = 0.95, 0.985  # precision to choose by: wanted are 0.90 and 0.97, and new pairs are harder
+NOTED, SURE = 0.956, 0.985  # precision to choose by: wanted are 0.90 and 0.97, and new pairs are harder
 LEAST = 0.5
 
 

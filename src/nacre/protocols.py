@@ -757,12 +757,15 @@ class AnswerModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """How a newer text relates to an older one: the probability of each answer; together 1."""
+    """How a newer text relates to an older one: the probability of each answer; together 1. `version` is the
+    probability that the newer one tells another state of a fact that the older one tells, also where that alone does
+    not make them conflict; a model that has no opinion of its own on this leaves it out."""
 
     duplicate: float
     contradiction: float
     update: float
     unrelated: float
+    version: float | None = None
 
 
 class ConflictModel(Protocol):

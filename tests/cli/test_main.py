@@ -141,8 +141,8 @@ def test_older_spellings_of_options_are_understood_and_not_shown(
 
 
 def test_an_older_option_has_the_effect_of_the_new_one(nacre: CommandLine) -> None:
-    for id in "abcd":
-        nacre.ok("remember", f"Text {id}.", "--id", id)
+    for id, text in zip("abcd", ("Rain fell.", "The cellar is wet.", "Bread is up.", "Ada has a dog."), strict=True):
+        nacre.ok("remember", text, "--id", id)
     nacre.ok("graph", "link", "a", "b", "--rel", "causes", "--why", "seen")
     nacre.ok("graph", "link", "c", "d", "--relation", "causes", "--reason", "seen")
     assert [each["rel"] for each in nacre.json("graph", "neighbors", "a")] == ["causes"]

@@ -111,6 +111,21 @@ def test_memories_of_two_types_may_conflict_but_never_surely_and_likeness_alone_
     assert said(Memory("new", "lights are on."), rule, Reader(UPDATE)) == Verdict("duplicate", "identical text")
 
 
+def test_how_likely_a_newer_version_is_is_what_the_model_says_of_that_and_grows_with_the_cosine() -> None:
+    newer, older = (
+        Memory("new", "Grey box unplugged", created_at=2 * DAY),
+        Memory("old", "CI is Jenkins", created_at=DAY),
+    )
+
+    def likely(relation: Relation, cosine: float = 0.5) -> float:
+        return PairJudge(Reader(relation)).version_probability(newer, older, cosine)
+
+    seen, unseen = replace(UNRELATED, version=0.95), replace(UPDATE, version=0.05)
+    assert likely(seen) > 0.6 > 0.2 > likely(unseen)
+    assert likely(seen, 0.7) > likely(seen, 0.3)
+    assert likely(UPDATE) > 0.6 > 0.2 > likely(UNRELATED)  # by a model that says nothing of versions
+
+
 def test_of_two_events_of_different_times_none_outdates_the_other() -> None:
     older = Memory("old", "Ran 5 km by the river", type="episodic", created_at=DAY)
     newer = Memory("new", "Ran 8 km by the river", type="episodic", created_at=2 * DAY)

@@ -34,9 +34,18 @@ def model() -> Iterator[ShippedConflictModel]:
 @pytest.mark.slow
 def test_each_pair_gets_four_probabilities_of_which_the_right_one_is_high(model: ShippedConflictModel) -> None:
     relations = model.relations(PAIRS)
-    assert [sum(astuple(each)) for each in relations] == pytest.approx([1.0] * 4)
+    assert [sum(astuple(each)[:4]) for each in relations] == pytest.approx([1.0] * 4)
     moved, denied, same, other = relations
     assert min(moved.contradiction + moved.update, denied.contradiction, same.duplicate, other.unrelated) > 0.9
+
+
+def test_a_change_that_does_not_name_its_subject_is_seen_as_a_version(model: ShippedConflictModel) -> None:
+    older = "CI = Jenkins on the grey box under the desk, port 8080"
+    said = model.relations(
+        [(older, "Grey box unplugged. Builds live in Buildkite."), (older, "The desk got a new lamp.")]
+    )
+    replaced, resembling = (relation.version or 0.0 for relation in said)
+    assert replaced > 0.6 > 0.2 > resembling
 
 
 def test_what_is_said_of_a_pair_does_not_depend_on_the_others_of_its_call(model: ShippedConflictModel) -> None:
@@ -89,7 +98,7 @@ def test_another_value_in_one_place_is_a_conflict_and_another_thing_is_none(mode
 def test_texts_of_any_length_and_script_are_read(model: ShippedConflictModel) -> None:
     long = "The meeting about the roof is on Monday. " * 300
     for relation in model.relations([("", ""), (long, long), ("显微镜", "\ud800 \x00"), ("[SEP]", "[CLS] x")]):
-        assert sum(astuple(relation)) == pytest.approx(1.0)
+        assert sum(astuple(relation)[:4]) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(

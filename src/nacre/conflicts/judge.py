@@ -70,7 +70,7 @@ LONGEST_READ = 1_000  # characters of a pair; about what the model reads of it
 
 # How likely one of two memories is a newer version of the other: what adds up to the log odds, fitted on the facts that
 # change in `training/notes` of authors 12 and 19 (benchmarks/fit_versions.py).
-VERSION_CONSTANT, VERSION_CONFLICT, VERSION_DUPLICATE, VERSION_COSINE = -1.25, 0.762, 0.336, 2.63
+VERSION_CONSTANT, VERSION_SAID, VERSION_COSINE = -1.283, 0.864, 2.585
 LEAST_PROBABILITY = 1e-4  # the model's are kept within this and its complement: beyond, they say nothing more
 
 
@@ -133,9 +133,9 @@ class PairJudge:
         except ConflictModelError as error:
             log.warning("%s", error)
             return 0.0
-        conflict, same = log_odds(relation.contradiction + relation.update), log_odds(relation.duplicate)
-        odds = VERSION_CONSTANT + VERSION_CONFLICT * conflict + VERSION_DUPLICATE * same + VERSION_COSINE * cosine
-        return 1 / (1 + math.exp(-odds))
+        conflict = relation.contradiction + relation.update
+        said = log_odds(conflict if relation.version is None else relation.version)
+        return 1 / (1 + math.exp(-(VERSION_CONSTANT + VERSION_SAID * said + VERSION_COSINE * cosine)))
 
     def say_the_same(self, memory: Memory, others: Sequence[tuple[Memory, float]]) -> list[bool]:
         """Of each whether it says about the same as the memory, in other words. More than a duplicate counts, which

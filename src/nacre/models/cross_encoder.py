@@ -14,6 +14,7 @@ import math
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
@@ -35,7 +36,7 @@ GRAPH, WEIGHTS, CONSTANTS, VOCABULARY = "cross_encoder.onnx", "cross_encoder.bin
 IDENTITY = "nacre-cross-encoder"
 TOKENS = 256  # of a text or a pair, as in training
 TOKENS_A_RUN = 128  # pairs run no faster in a batch than singly, and several runs share the cores
-Head = Literal["relation", "one_place", "answers", "orders"]
+Head = Literal["relation", "one_place", "version", "answers", "orders"]
 OWN_LAYERS: tuple[Head, ...] = ("answers",)  # heads that do not share the last layers
 
 
@@ -123,11 +124,12 @@ def read_relations(pairs: Sequence[tuple[str, str]]) -> list[Relation]:
     encoded = [model.pair(older, newer) for older, newer in pairs]
     readable = [place for place, pair in enumerate(encoded) if tells_apart(pair, model.unknown)]
     relations = [UNREAD] * len(pairs)
-    scores = model.scores([encoded[place] for place in readable], "relation", "one_place")
-    for place, (by_reading, by_place) in zip(readable, scores, strict=True):
-        relations[place] = probabilities(by_reading)
+    scores = model.scores([encoded[place] for place in readable], "relation", "one_place", "version")
+    for place, (by_reading, by_place, version) in zip(readable, scores, strict=True):
+        relation = probabilities(by_reading)
         if differ_in_one_place(*pairs[place]):
-            relations[place] = max(relations[place], probabilities(by_place), key=conflict)
+            relation = max(relation, probabilities(by_place), key=conflict)
+        relations[place] = replace(relation, version=logistic(float(version[0])))
     return relations
 
 
@@ -141,7 +143,7 @@ def tells_apart(pair: Pair, unknown: int) -> bool:
     return older != newer and pair.ids.count(unknown) <= MOST_UNKNOWN * len(pair.ids)
 
 
-UNREAD = Relation(0.0, 0.0, 0.0, 1.0)
+UNREAD = Relation(0.0, 0.0, 0.0, 1.0, version=0.0)
 
 
 def conflict(relation: Relation) -> float:

@@ -93,7 +93,8 @@ def test_a_crowd_in_another_space_crowds_nobody_out(tmp_path: Path) -> None:
         yours.remember_many(f"zebra zebra {n}" for n in range(2 * POOL))
         mine.remember_many(f"the fox of the wood, number {n}, sleeps" for n in range(2 * POOL))
         mine.remember("a zebra " + " ".join(f"pad{n}" for n in range(50)), id="wanted")
-        mine.remember("a donkey " + " ".join(f"pad{n}" for n in range(50)), id="other")
+        other = "a donkey " + " ".join(f"rim{n}" for n in range(50))  # as long, and no other version of it
+        mine.remember(other, id="other")
         assert found(mine, "the zebra", k=1) == ["wanted"]
         assert mine.recall("the zebra", k=1)[0].why
 

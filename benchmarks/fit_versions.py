@@ -26,7 +26,7 @@ from nacre.protocols import Embedder
 from nacre.settings import settings
 
 Rows = NDArray[np.float64]
-NAMES = ("constant", "said", "cosine")
+NAMES = ("constant", "head", "cosine")
 STEPS = 50  # of Newton's method; it stands still after ten
 RIDGE = 1.0  # keeps weights small where they decide nothing
 

@@ -13,14 +13,14 @@ import argparse
 import gzip
 import json
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from nacre import MemoryStore
 from nacre.bench.datasets import load_locomo
-from nacre.bench.notes import FOREIGN, Notes, load_notes
+from nacre.bench.notes import FOREIGN, earlier_versions, load_notes
 from nacre.settings import Settings
 
 SHOWN = 16
@@ -43,12 +43,6 @@ def line(store: MemoryStore, name: str, row: Any, texts: dict[str, str]) -> dict
     }
 
 
-def replaced_by(notes: Notes, project: str, answers: Collection[str]) -> set[str]:
-    """The older versions of what answers."""
-    chains = [ids for owner, ids in notes.chains if owner == project]
-    return {id for ids in chains for answer in answers if answer in ids for id in ids[: ids.index(answer)]}
-
-
 def of_notes(path: Path, settings: Settings) -> Iterator[dict[str, Any]]:
     notes = load_notes(path)
     with MemoryStore(":memory:", settings=settings) as store:
@@ -60,8 +54,8 @@ def of_notes(path: Path, settings: Settings) -> Iterator[dict[str, Any]]:
             for asked in notes.questions:
                 if asked.project == name:
                     kind = FOREIGN if asked.note == FOREIGN else asked.kind
-                    stale = replaced_by(notes, name, asked.answers)
-                    row = {"q": asked.text, "kind": kind, "answers": asked.answers, "near": asked.near, "stale": stale}
+                    row = {"q": asked.text, "kind": kind, "answers": asked.answers, "near": asked.near}
+                    row["stale"] = earlier_versions(asked, notes.chains)
                     yield line(space, path.name, row | {"at": asked.asked_at or notes.last()}, texts)
 
 

@@ -151,18 +151,26 @@ def one_place_head(graph: Path, tokenizer: Tokenizer, start: tuple[np.ndarray, n
 
 def fitted(features: torch.Tensor, labels: torch.Tensor, start: tuple[np.ndarray, np.ndarray]) -> torch.nn.Linear:
     head = torch.nn.Linear(features.shape[1], len(LABELS))
-    begun = torch.from_numpy(np.ascontiguousarray(start[0].T))
-    head.weight.data, head.bias.data = begun.clone(), torch.from_numpy(start[1].copy())
-    optimizer = torch.optim.Adam(head.parameters(), RATE)
-    for _ in range(STEPS):
-        loss = torch.nn.functional.cross_entropy(head(features), labels, label_smoothing=0.05)
-        loss = loss + KEPT * ((head.weight - begun) ** 2).sum()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+    head.weight.data = torch.from_numpy(np.ascontiguousarray(start[0].T)).clone()
+    head.bias.data = torch.from_numpy(start[1].copy())
+    loss = torch.nn.CrossEntropyLoss(label_smoothing=0.05)
+    fit_further(head, features, labels, loss, steps=STEPS, rate=RATE, held=KEPT)
     head.weight.data *= SHARPER
     head.bias.data *= SHARPER
     return head
+
+
+def fit_further(
+    head: torch.nn.Linear, features: torch.Tensor, labels: torch.Tensor, loss: torch.nn.Module, *,
+    steps: int, rate: float, held: float,
+) -> None:  # fmt: skip
+    """`held` is how much the weights are held to what they are at first."""
+    begun, optimizer = head.weight.detach().clone(), torch.optim.Adam(head.parameters(), rate)
+    for _ in range(steps):
+        total = loss(head(features).squeeze(-1), labels) + held * (head.weight - begun).square().sum()
+        optimizer.zero_grad()
+        total.backward()
+        optimizer.step()
 
 
 def main() -> None:

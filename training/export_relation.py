@@ -7,9 +7,9 @@ python training/export_relation.py WEIGHTS TOKENIZER.json OUT --trained RELATION
 
 WEIGHTS is the folder with the shipped graph; OUT may be the same one. Of several trainings the mean is taken, and of it
 a share, the rest being what is shipped: what was learned last is kept nearly whole, and less is forgotten. The ranges
-of values are those of the pairs that are given, which the heads may have learned from. *Version* is fitted on the notes
-beside their neighbours of `--near` (`note_neighbours.py`); on those of `--refit` *relation* is fitted once more,
-since notes beside their neighbours hold no repetitions, and layers that learned from them see too few.
+of values are those of the pairs of `--pairs` and `--changes`, which the heads may have learned from. *Version* is
+fitted on the notes and neighbours of `--near` (`note_neighbours.py`). *Relation* is fitted again on the pairs of
+`--refit`: among neighbours there are no repetitions, and what learned from them takes too many for changes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import weights
 from data import lines
 from drawing import Drawing, Ranges, measured_ranges
 from export import WIDTH, Tensors
-from export_cross_encoder import TOKENS, one_place_head, pair_inputs
+from export_cross_encoder import TOKENS, fit_further, one_place_head, pair_inputs
 from export_student import GRAPH, INPUTS, PLAIN, Shipped, first_layer, last_layers
 from relation import Judge, trained_state
 from relation_data import LABELS, written
@@ -36,8 +36,8 @@ from tokenizers import Tokenizer
 SEED = 20261118
 RANGE_PAIRS = 400
 NEAREST, ALIKE, UNRELATED = 3, 0.25, 6_500  # older neighbours of a note for *version*, and how many are drawn in all
-# Of fitting a head again: how much it is held to where it stands. Of *version*, which begins at nothing, the inputs are
-# first brought to one scale.
+# Of fitting a head: how much its weights are held to what they are at first. Those of *version* are 0 at first, and
+# what it reads is brought to one scale.
 STEPS, RATE, HELD, HELD_TO_NOTHING = 500, 3e-3, 0.1, 0.03
 
 
@@ -87,27 +87,15 @@ def read_by(trunk: Path, inputs: Iterator[dict[str, np.ndarray]]) -> torch.Tenso
     return torch.from_numpy(np.concatenate([session.run(["read"], each | others)[0] for each in inputs]))
 
 
-def refitted(
-    head: torch.nn.Linear, features: torch.Tensor, labels: torch.Tensor, held: float, loss: torch.nn.Module
-) -> torch.nn.Linear:
-    """Held to what its weights are at first."""
-    begun, optimizer = head.weight.detach().clone(), torch.optim.Adam(head.parameters(), RATE)
-    for _ in range(STEPS):
-        total = loss(head(features).squeeze(-1), labels) + held * (head.weight - begun).square().sum()
-        optimizer.zero_grad()
-        total.backward()
-        optimizer.step()
-    return head
-
-
 def relation_head(trunk: Path, tokenizer: Tokenizer, pairs: Sequence[Path], state: Tensors) -> dict[str, np.ndarray]:
     rows = [each for path in pairs for each in written(path)]
     features = read_by(trunk, (pair_inputs(tokenizer, each.old, each.new) for each in rows))
     head = torch.nn.Linear(features.shape[1], len(LABELS))
     head.weight.data = torch.from_numpy(np.array(state["heads.relation.weight"], np.float32))
     head.bias.data = torch.from_numpy(np.array(state["heads.relation.bias"], np.float32))
-    labels = torch.tensor([each.label for each in rows])
-    return named("relation", refitted(head, features, labels, HELD, torch.nn.CrossEntropyLoss(label_smoothing=0.05)))
+    labels, loss = torch.tensor([each.label for each in rows]), torch.nn.CrossEntropyLoss(label_smoothing=0.05)
+    fit_further(head, features, labels, loss, steps=STEPS, rate=RATE, held=HELD)
+    return named("relation", head)
 
 
 def version_head(trunk: Path, tokenizer: Tokenizer, near: Sequence[Path]) -> dict[str, np.ndarray]:
@@ -125,7 +113,8 @@ def version_head(trunk: Path, tokenizer: Tokenizer, near: Sequence[Path]) -> dic
     torch.nn.init.zeros_(head.weight)
     torch.nn.init.zeros_(head.bias)
     scaled = (features - middle) / spread
-    head = refitted(head, scaled, labels, HELD_TO_NOTHING, torch.nn.BCEWithLogitsLoss())
+    loss = torch.nn.BCEWithLogitsLoss()
+    fit_further(head, scaled, labels, loss, steps=STEPS, rate=RATE, held=HELD_TO_NOTHING)
     head.weight.data /= spread
     head.bias.data -= head.weight.data @ middle
     return named("version", head)

@@ -24,9 +24,10 @@ import numpy as np
 import torch
 import weights
 from answers import Pieces
+from cross_encoder import CONFLICTS
 from data import lines
 from embedder import SEED
-from relation import UNRELATED, UPDATE, Judge, changes_of, trained_state
+from relation import RAREST, SMOOTHING, UNRELATED, UPDATE, Judge, changes_of, trained_state
 from relation_data import LABELS, written
 from student import Descent
 from torch.nn.functional import cross_entropy, kl_div, log_softmax, logsigmoid
@@ -40,8 +41,6 @@ OTHERS = 0.3  # of the unrelated pairs below it, the share that is drawn
 REPLAYED = 2_600  # pairs of each former source that are drawn for an epoch
 HARMLESS = 500  # texts that give no orders
 TAUGHT = 0.6  # the weight of what was said before, on pairs of former sources that were judged rightly
-SMOOTHING, RAREST = 0.05, 0.02
-CONFLICTS = [LABELS.index("contradiction"), UPDATE]
 
 
 class Lesson(NamedTuple):

@@ -757,9 +757,9 @@ class AnswerModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """How a newer text relates to an older one: the probability of each answer; together 1. `version` is the
-    probability that the newer one tells another state of a fact that the older one tells, also where that alone does
-    not make them conflict; a model that has no opinion of its own on this leaves it out."""
+    """How a newer text relates to an older one: the probability of each of four answers, together 1. `version` is the
+    probability that both state the same fact at different times, also where the texts alone do not conflict; None from
+    a model that does not estimate it."""
 
     duplicate: float
     contradiction: float

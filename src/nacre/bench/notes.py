@@ -95,7 +95,8 @@ class Notes:
         return max((*(note.created_at for note in self.memories), *(each.asked_at or 0.0 for each in self.questions)))
 
     def versions(self) -> dict[tuple[str, str], set[str]]:
-        """By project and id, all versions of the facts that a note tells: one that tells several has several chains."""
+        """By project and id, all versions of the facts that a note states; a note of several facts is in several
+        chains."""
         versions: dict[tuple[str, str], set[str]] = {}
         for project, ids in self.chains:
             for id in ids:
@@ -128,16 +129,21 @@ def load_notes(folder: Path) -> Notes:
 
 
 def outdated(question: Asked, chains: Sequence[Chain]) -> frozenset[str]:
-    """What a question about a changed fact must not be answered with: the versions before those that answer."""
+    """What a question about a changed fact must not be answered with."""
     if question.kind != CHANGED:
         return question.stale
+    return question.stale | earlier_versions(question, chains)
+
+
+def earlier_versions(question: Asked, chains: Sequence[Chain]) -> frozenset[str]:
+    """The versions before those that answer."""
     earlier = [
         ids[: ids.index(answer)]
         for project, ids in chains
         for answer in question.answers
         if project == question.project and answer in ids
     ]
-    return question.stale.union(*earlier) - question.answers
+    return frozenset[str]().union(*earlier) - question.answers
 
 
 def read_rows(file: Path, read: Callable[[Any], T]) -> Iterator[T]:

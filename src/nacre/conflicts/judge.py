@@ -70,7 +70,7 @@ LONGEST_READ = 1_000  # characters of a pair; about what the model reads of it
 
 # How likely one of two memories is a newer version of the other: what adds up to the log odds, fitted on the facts that
 # change in `training/notes` of authors 12 and 19 (benchmarks/fit_versions.py).
-VERSION_CONSTANT, VERSION_SAID, VERSION_COSINE = -1.283, 0.864, 2.585
+VERSION_CONSTANT, VERSION_HEAD, VERSION_COSINE = -1.283, 0.864, 2.585
 LEAST_PROBABILITY = 1e-4  # the model's are kept within this and its complement: beyond, they say nothing more
 
 
@@ -134,8 +134,8 @@ class PairJudge:
             log.warning("%s", error)
             return 0.0
         conflict = relation.contradiction + relation.update
-        said = log_odds(conflict if relation.version is None else relation.version)
-        return 1 / (1 + math.exp(-(VERSION_CONSTANT + VERSION_SAID * said + VERSION_COSINE * cosine)))
+        version = log_odds(conflict if relation.version is None else relation.version)
+        return 1 / (1 + math.exp(-(VERSION_CONSTANT + VERSION_HEAD * version + VERSION_COSINE * cosine)))
 
     def say_the_same(self, memory: Memory, others: Sequence[tuple[Memory, float]]) -> list[bool]:
         """Of each whether it says about the same as the memory, in other words. More than a duplicate counts, which

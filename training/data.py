@@ -116,7 +116,8 @@ def notes(
     folder: Path, held_out: Sequence[str] = (), most: int = NEGATIVES, near: Near | None = None, name: str = "notes"
 ) -> Iterator[Example]:
     """Notes, or turns of conversations, and questions about them, those in the notes' own words too, against the other
-    notes of the same world. With `near`, half of these are the notes that an embedder takes for the likeliest.
+    notes of the same world, but not against other versions of the fact, which no embedder could tell from the newest.
+    With `near`, half of these are the notes that an embedder takes for the likeliest.
     Questions in another language than their answer are "across": only together with the multilingual part can they be
     answered."""
     for path in sorted(folder.glob("*.notes.jsonl")):
@@ -125,17 +126,29 @@ def notes(
             continue
         own_words = path.with_name(f"{author}.restated.jsonl")
         asked = [*lines(path.with_name(f"{author}.questions.jsonl")), *(lines(own_words) if own_words.exists() else ())]
+        versions = other_versions(path.with_name(f"{author}.chains.jsonl"))
         for world, texts in worlds(path).items():
             questions = [each for each in asked if each["world"] == world and each["answers"]]
             ranked = near([each["q"] for each in questions], list(texts.values())) if near and questions else None
             for row, each in enumerate(questions):
                 answers = {texts[id] for id in each["answers"]}
-                others = [text for text in texts.values() if text not in answers]
+                known = {texts[id] for answer in each["answers"] for id in versions.get((world, answer), ()) if id in texts}
+                known |= answers
+                others = [text for text in texts.values() if text not in known]
                 source = "across" if each["kind"] == "crosslingual" else name
                 positives = [texts[id] for id in sorted(each["answers"])]
-                first = [] if ranked is None else nearest_others(ranked, row, list(texts.values()), answers, most // 2)
+                first = [] if ranked is None else nearest_others(ranked, row, list(texts.values()), answers, known, most // 2)
                 rest = example(each["q"], positives, [t for t in others if t not in first], source, most - len(first))
                 yield Example(rest.question, rest.positives, (*(t[:LONGEST] for t in first), *rest.negatives), source)
+
+
+def other_versions(path: Path) -> dict[tuple[str, str], set[str]]:
+    """By world and note, the notes that state the same fact at another time."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for each in lines(path) if path.exists() else ():
+        for id in each["ids"]:
+            found.setdefault((each["world"], id), set()).update(each["ids"])
+    return found
 
 
 def worlds(path: Path) -> dict[str, dict[str, str]]:
@@ -156,10 +169,13 @@ class Ranked(NamedTuple):
 Near: TypeAlias = Callable[[Sequence[str], Sequence[str]], Ranked]
 
 
-def nearest_others(ranked: Ranked, row: int, texts: Sequence[str], answers: set[str], most: int) -> list[str]:
-    """The texts nearest to a question, without the answers and what says nearly the same as one."""
+def nearest_others(
+    ranked: Ranked, row: int, texts: Sequence[str], answers: set[str], known: set[str], most: int
+) -> list[str]:
+    """The texts nearest to a question, without the known ones (the answers and their other versions) and what says nearly
+    the same as an answer."""
     right = [place for place, text in enumerate(texts) if text in answers]
-    wrong = [int(place) for place in np.argsort(-ranked.asked[row]) if place not in right]
+    wrong = [int(place) for place in np.argsort(-ranked.asked[row]) if texts[place] not in known]
     return [texts[place] for place in wrong[: most + 2] if ranked.alike[place, right].max() < SAME][:most]
 
 

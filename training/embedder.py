@@ -30,6 +30,7 @@ SEED = 20261115
 TOKENS = 192
 SCALE = 20.0
 SHARES = (0.5, 0.75, 1.0)  # measured; the best, or the one that --share names, becomes the teacher
+PARTS = 4  # in which the texts of a step are read, by length, so that little is padded
 HARD = 4  # negatives of the same question, besides all other passages of the batch
 # An epoch sees conversations more often than encyclopedia.
 REPEATS = {
@@ -91,6 +92,14 @@ def embed(model: BertModel, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tens
         hidden = model(input_ids=ids, attention_mask=mask).last_hidden_state
     hidden = hidden.float() * mask[..., None]
     return normalize(hidden.sum(1) / mask.sum(1, keepdim=True), dim=-1)
+
+
+def embed_sorted(model: BertModel, texts: Texts, given: Sequence[str]) -> torch.Tensor:
+    order = sorted(range(len(given)), key=lambda place: len(given[place]))
+    size = -(-len(order) // PARTS)
+    parts = [order[start : start + size] for start in range(0, len(order), size)]
+    rows = torch.cat([embed(model, *texts.batch([given[place] for place in part])) for part in parts])
+    return rows[torch.tensor(np.argsort(order), device=rows.device)]
 
 
 @torch.no_grad()
@@ -176,7 +185,7 @@ def contrast(
             batch = rows[start : start + size]
             passages = [positive for _, positive, _ in batch] + [text for *_, hard in batch for text in hard]
             asked = [question for question, *_ in batch]
-            questions, found = (embed(model, *texts.batch(each)) for each in (asked, passages))
+            questions, found = embed(model, *texts.batch(asked)), embed_sorted(model, texts, passages)
             if beside:
                 questions, found = beside.join(questions, asked), beside.join(found, passages)
             scores = SCALE * questions @ found.T

@@ -28,7 +28,7 @@ from data import lines
 from drawing import Drawing, Ranges, measured_ranges
 from export import WIDTH, Tensors
 from export_cross_encoder import TOKENS, fit_further, one_place_head, pair_inputs
-from export_student import GRAPH, INPUTS, PLAIN, Shipped, first_layer, last_layers
+from export_student import GRAPH, INPUTS, PLAIN, Shipped, first_layer, last_layers, mixed
 from relation import Judge, trained_state
 from relation_data import LABELS, written
 from tokenizers import Tokenizer
@@ -64,13 +64,6 @@ def with_relation(shipped: Shipped, state: Tensors, ranges: Ranges | None) -> Dr
     if "heads.version.weight" in state and "version" not in shipped.outputs:
         drawing.node("Gemm", ["read", "version_head", "version_head_bias"], "version")
     return drawing
-
-
-def mixed(before: Tensors, trained: Sequence[Tensors], share: float) -> dict[str, np.ndarray]:
-    return {
-        name: (1 - share) * value + share * np.mean([each[name] for each in trained], axis=0)
-        for name, value in before.items()
-    }
 
 
 def range_inputs(tokenizer: Tokenizer, pairs: Sequence[Path], changes: Sequence[Path]) -> Iterator[dict]:

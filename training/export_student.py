@@ -1,10 +1,11 @@
 """Puts a smaller reader for the head *answers* (`student.py`) into the shipped int8 graph; the other heads stay as they
 are, to the last bit.
 
-python training/export_student.py WEIGHTS ANSWERS.npz OUT --lists LISTS.jsonl.gz…
+python training/export_student.py WEIGHTS ANSWERS.npz OUT --lists LISTS.jsonl.gz… [--share 0.85]
 
 WEIGHTS is the folder with the shipped graph and its vocabulary; OUT may be the same one. The ranges of values are those
-of questions with the texts that a recall showed (`answer_lists.py`); the student may have learned from them.
+of questions with the texts that a recall showed (`answer_lists.py`); the student may have learned from them. `--share` is the share of
+the student's weights, where it has the layers of the shipped reader; the rest are the shipped ones.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import weights
 from data import lines
 from drawing import Drawing, Ranges, measured_ranges
 from export import Tensors, bert_layer, layers_of
+from student import Reader, state_of
 
 from nacre.models.tokenizers import WordPiece, WordPiecePairs
 
@@ -64,7 +66,7 @@ def with_student(shipped: Shipped, state: Tensors, ranges: Ranges | None) -> Dra
     drawing = shipped.drawing(ranges)
     for name in [each for each in drawing.weights if SUFFIX in each or each.startswith("answers_head")]:
         del drawing.weights[name]  # the student may have fewer layers
-    own = {name.removeprefix("answers."): tensor for name, tensor in state.items() if name.startswith("answers.")}
+    own = layers_of_student(state)
     shared = first_layer(own)
     begun = f"hidden_{shared - 1}" if shared else "embedded"
     common, rest = shipped.split(begun)
@@ -83,6 +85,17 @@ def with_student(shipped: Shipped, state: Tensors, ranges: Ranges | None) -> Dra
     drawing.nodes += [node for node in shipped.heads if node.output[0] != "answers"]
     drawing.node("Gemm", ["read", *head], "answers")
     return drawing
+
+
+def layers_of_student(state: Tensors) -> dict[str, np.ndarray]:
+    return {name.removeprefix("answers."): tensor for name, tensor in state.items() if name.startswith("answers.")}
+
+
+def mixed(before: Tensors, trained: Sequence[Tensors], share: float) -> dict[str, np.ndarray]:
+    return {
+        name: (1 - share) * value + share * np.mean([each[name] for each in trained], axis=0)
+        for name, value in before.items()
+    }
 
 
 def first_layer(own: Tensors) -> int:
@@ -124,8 +137,11 @@ def main() -> None:
     for name in ("folder", "answers", "out"):
         parser.add_argument(name, type=Path)
     parser.add_argument("--lists", type=Path, nargs="+", required=True)
+    parser.add_argument("--share", type=float, default=1.0)
     given = parser.parse_args()
     shipped, state = Shipped(given.folder / GRAPH), weights.unpack(given.answers)
+    if given.share < 1:
+        state = mixed(state_of(Reader(shipped.tensors), first_layer(layers_of_student(state))), [state], given.share)
     inputs = range_inputs(given.lists, given.folder / VOCABULARY)
     ranges = measured_ranges(with_student(shipped, state, None), inputs, PLAIN)
     given.out.mkdir(parents=True, exist_ok=True)

@@ -32,7 +32,7 @@ def pair(store: MemoryStore, one: dict[str, Any], other: dict[str, Any]) -> None
         ({"contexts": ["work"]}, {"contexts": ["home"]}, {"contexts": ["work"]}),
         ({"contexts": ["work"]}, {}, {"contexts": "work"}),
         ({"created_at": NOW - DAY}, {"created_at": NOW - 300 * DAY}, {}),
-        ({"created_at": NOW - 400 * DAY, "occurred_at": NOW - DAY}, {"created_at": NOW - 300 * DAY}, {}),
+        ({"created_at": NOW, "occurred_at": NOW - DAY}, {"created_at": NOW, "occurred_at": NOW - 300 * DAY}, {}),
     ],
 )
 @pytest.mark.parametrize("turned", [False, True])

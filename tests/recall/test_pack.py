@@ -90,7 +90,7 @@ def test_dates_sources_and_conflicts_stand_behind_the_text() -> None:
 
 
 @pytest.mark.parametrize("kind", ["update", "contradiction", None])
-def test_a_conflict_is_marked_only_beside_its_other_side(kind: str | None) -> None:
+def test_a_conflict_is_marked_only_beside_its_other_side_but_for_what_replaces_it(kind: str | None) -> None:
     """A link of an older store may not say of which kind it is."""
     link = Link("b", "conflicts", data={"kind": kind} if kind else {})
     hits = (
@@ -100,10 +100,12 @@ def test_a_conflict_is_marked_only_beside_its_other_side(kind: str | None) -> No
     text = pack(Recollection(hits), 500).text
     assert f'{"newer:" if kind == "update" else "conflicts with"} "xxx' in text
     assert f'{"updates" if kind == "update" else "conflicts with"} "tea" of 2025-06-15]' in text
-    for budget, among in ((500, hits[:1]), (60, hits)):
-        packed = pack(Recollection(among), budget, header="")
-        assert packed.text == "- (semantic) tea [2025-06-15]"
-        assert packed.used_tokens == estimated_tokens(packed.text)
+    alone = pack(Recollection(hits[:1]), 500, header="")
+    assert alone.text == "- (semantic) tea [2025-06-15]"
+    packed = pack(Recollection(hits), 60, header="")
+    newer = f', newer: "{"x" * 39}…" of 2025-06-16' if kind == "update" else ""
+    assert packed.text == f"- (semantic) tea [2025-06-15{newer}]"
+    assert packed.used_tokens == estimated_tokens(packed.text) <= 60
 
 
 @pytest.mark.parametrize("link", [Link("b", "contradicts"), Link("b", "conflicts", data={"kind": "duplicate"})])

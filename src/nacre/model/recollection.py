@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import overload
 
@@ -10,7 +10,7 @@ from nacre.errors import InvalidInput
 from nacre.model.filter import Filter
 from nacre.model.graph import Edge
 from nacre.model.instants import DAY, day, last_day
-from nacre.model.memory import CONFLICTS, Link, Memory, short_id
+from nacre.model.memory import CONFLICTS, MAY_REPLACE, SUSPICION, Link, Memory, short_id
 
 RECENCY_BASES = ("created", "accessed")
 WORDLESS = "The question has no word; say what to look for."  # the note of a recall that looked for nothing
@@ -97,11 +97,16 @@ class Reason:
 STRONG, FAIR = 0.5, 0.2
 
 
+# By the kind of a conflict, how the older side names the newer, and how that one names the older.
+REPLACING = {"update": ("newer:", "updates"), "version": ("perhaps newer:", "perhaps updates")}
+
+
 @dataclass(frozen=True, slots=True)
 class Counterpart:
     """The other side of a noted conflict that nobody has settled, and since when it stands.
 
-    `kind` is update where it replaces this one, or is replaced by it.
+    `kind` is update where it replaces this one, or is replaced by it, and version where it perhaps does. Where it is no
+    hit itself (`shown`), the mark says what it says.
     """
 
     id: str
@@ -109,16 +114,20 @@ class Counterpart:
     newer: bool
     kind: str = ""
     text: str = ""
+    shown: bool = True
 
     def __str__(self) -> str:
-        return self.named(short_id(self.id))
+        return self.named(short_id(self.id)) + ("" if self.shown or not self.text else f": {self.quoted()}")
 
     def by_words(self) -> str:
         """For a reader who sees no ids."""
-        return self.named(f'"{shortened(self.text, LONGEST_NAME)}"')
+        return self.named(self.quoted())
+
+    def quoted(self) -> str:
+        return f'"{shortened(self.text, LONGEST_NAME)}"'
 
     def named(self, name: str) -> str:
-        verb = ("newer:" if self.newer else "updates") if self.kind == "update" else "conflicts with"
+        verb = REPLACING[self.kind][not self.newer] if self.kind in REPLACING else "conflicts with"
         return f"{verb} {name} of {day(self.at)}"
 
 
@@ -129,8 +138,9 @@ class Hit:
 
     `context` holds the turns around it, if asked for, and `collapsed` the ids of near-equal memories it stands for.
     `was` is the memory before it in its chain that matches the question best: what held until it was superseded.
-    `conflicts` names the other hits of this recall that it may not be true beside. `space` is set where several spaces
-    were looked into. `via` is the link that led to what no search found; such hits come last, and have no relevance.
+    `conflicts` names the other hits of this recall that it may not be true beside, and what may replace it and is no
+    hit. `space` is set where several spaces were looked into. `via` is the link that led to what no search found; such
+    hits come last, and have no relevance.
     """
 
     memory: Memory
@@ -162,6 +172,7 @@ class Hit:
         return "fair" if self.relevance >= FAIR else "weak"
 
 
+LIKELY_VERSION = 0.6  # the probability from which on what may be a newer version is named beside the older one
 LONGEST_NAME = 40  # characters that tell one memory of a pack from the others
 LONGEST_FORMER = 80  # characters of a superseded text: it says what changed, and does not compete with what holds
 
@@ -181,18 +192,44 @@ def shortened(text: str, longest: int) -> str:
 
 
 def with_conflicts(hits: Sequence[Hit]) -> list[Hit]:
-    """Each with those of the others that it conflicts with: a mark whose other side is absent would help nobody."""
+    """Each with those of the others that it conflicts with, or of which one may be a newer version of the other. What
+    it named before and is not among them is still named where it may replace this: nothing outdated shall look as
+    if it held."""
     by_id = {hit.memory.id: hit.memory for hit in hits}
-    named: dict[str, list[Counterpart]] = {id: [] for id in by_id}
-    for (newer, older), link in conflicting_pairs(list(by_id.values())).items():
-        is_newer = began(by_id[newer]) > began(by_id[older])
-        kind = link.kind if is_newer else ""
-        named[newer].append(Counterpart(older, effective_from(by_id[older]), False, kind, by_id[older].text))
-        named[older].append(Counterpart(newer, effective_from(by_id[newer]), is_newer, kind, by_id[newer].text))
-    return [
-        hit if list(hit.conflicts) == named[hit.memory.id] else replace(hit, conflicts=tuple(named[hit.memory.id]))
+    named: dict[str, dict[str, Counterpart]] = {
+        hit.memory.id: {
+            each.id: replace(each, shown=False)
+            for each in hit.conflicts
+            if each.newer and each.kind in REPLACING and each.id not in by_id
+        }
         for hit in hits
+    }
+    for (newer, older), link in (likely_versions(by_id) | conflicting_pairs(list(by_id.values()))).items():
+        is_newer = began(by_id[newer]) > began(by_id[older])
+        kind = ("version" if link.rel == MAY_REPLACE else link.kind) if is_newer else ""
+        named[newer][older] = counterpart(by_id[older], kind, newer=False)
+        named[older][newer] = counterpart(by_id[newer], kind, newer=is_newer)
+    marked = {id: tuple(others.values()) for id, others in named.items()}
+    return [
+        hit if hit.conflicts == marked[hit.memory.id] else replace(hit, conflicts=marked[hit.memory.id]) for hit in hits
     ]
+
+
+def counterpart(memory: Memory, kind: str, *, newer: bool) -> Counterpart:
+    """What gives orders to a model is named without its words."""
+    text = "" if SUSPICION in memory.metadata else memory.text
+    return Counterpart(memory.id, effective_from(memory), newer, kind, text)
+
+
+def likely_versions(memories: Mapping[str, Memory]) -> dict[tuple[str, str], Link]:
+    """The ids of the newer and the older of two that are likely versions of one fact, and are not settled."""
+    links = (
+        (memory, older, memory.version_link(older))
+        for memory in memories.values()
+        for older in (memories.get(link.to) for link in memory.links if link.rel == MAY_REPLACE)
+        if older is not None and not memory.is_settled_with(older) and began(memory) > began(older)
+    )
+    return {(newer.id, older.id): link for newer, older, link in links if link and link.weight >= LIKELY_VERSION}
 
 
 def conflicting_pairs(memories: Sequence[Memory]) -> dict[tuple[str, str], Link]:
@@ -220,8 +257,11 @@ def age_order(memory: Memory) -> tuple[float, float, str]:
 
 
 def began(memory: Memory) -> float:
-    """As `effective_from`, to be compared: of what began on a day, without a clock, the later was written later."""
+    """As `effective_from`, to be compared: of what began on a day, without a clock, the later was written later. Of
+    plans the one that was made later is the newer, though it may be for an earlier day."""
     start = effective_from(memory)
+    if memory.valid_from is None and start > memory.created_at:
+        return memory.created_at
     dated = memory.occurred_at if memory.valid_from is None else memory.valid_from
     is_day = start == dated and start % DAY == 0
     return max(start, min(memory.created_at, start + DAY - 1)) if is_day else start

@@ -58,6 +58,7 @@ FILLER_WORDS_AHEAD = FILLER_WORDS | frozenset(
     " calendar agenda".split()
 )
 NAMES = frozenset((*MONTHS, *WEEKDAYS))
+VALIDITY = ("valid_from", "valid_until")
 # The others are published formulas: scores come from the formula alone, and the words of a time are words to them.
 NACRE_STRATEGIES = frozenset(("auto", "graph"))
 QUOTED = re.compile(r'"([^"]{2,200})"|“([^”]{2,200})”')
@@ -83,6 +84,16 @@ class Question(NamedTuple):
     def is_nacre_strategy(self) -> bool:
         """Whether the strategy is Nacre's own, and no published formula."""
         return self.query.strategy in NACRE_STRATEGIES
+
+    @property
+    def asks_validity(self) -> bool:
+        """Whether a filter says when a memory has to hold."""
+        return any(each.field in VALIDITY for each in self.where.conditions)
+
+    @property
+    def past_windows(self) -> tuple[Window, ...]:
+        """The times that are surely over: «on Friday» may be the coming one, where the question is not of the past."""
+        return () if self.recurring_windows else self.windows
 
     @property
     def wanted_stems(self) -> frozenset[str]:

@@ -34,6 +34,7 @@ from nacre.recall.versions import (
     least_near_best,
     lower_what_does_not_hold,
     raised,
+    raised_for,
     rank_newer_above_older,
 )
 from nacre.text.dates import Window, is_english, is_question, without
@@ -160,7 +161,7 @@ def best_hits(question: Question, sources: Sources, rerankers: Rerankers, factor
     """The best k of `factor` times k candidates."""
     gather_and_score = STRATEGIES[question.query.strategy]
     ranking = gather_and_score(question, sources, factor * question.query.k)
-    loaded = load_hits(ranking.scored, question, sources)
+    loaded = with_conflicts(load_hits(ranking.scored, question, sources))  # each is named also where it is no hit later
     asked_before = hits_asked_before(loaded, question)
     adjusted, time_fits = adjusted_hits([hit for hit in loaded if hit not in asked_before], question, factor)
     reranked, readings, notes = rerank_hits(adjusted, question, sources, rerankers)
@@ -177,11 +178,21 @@ def best_hits(question: Question, sources: Sources, rerankers: Rerankers, factor
     ids_with_all_words = lookup_matches(question, ranking.scored)
     judged = judge.judge_all(reranked, ids_with_all_words)
     relevant = [judged[hit.memory.id].hit if hit.memory.id in judged else hit for hit in reranked]
-    ordered = in_order(relevant, question, ids_with_all_words, time_fits, asked_before)
+    ordered = in_order(relevant, question, ids_with_all_words, time_fits, asked_before, readings)
     if least := question.query.min_relevance:
-        ordered = [hit for hit in ordered if judge.judge_late(hit, judged).hit.relevance >= least]
+        ordered = relevant_enough([judge.judge_late(hit, judged).hit for hit in ordered], least)
     hits = [judge.judge_late(hit, judged) for hit in select(ordered, question.query)]
     return BestHits(hits, ranking.notes + notes, only_time)
+
+
+def relevant_enough(ordered: Sequence[Hit], least: float) -> list[Hit]:
+    """Those that are, and what stands above one of them as its newer version: without that, what is outdated would look
+    as if it still held."""
+    kept: dict[str, Hit] = {}
+    for hit in reversed(ordered):
+        if hit.relevance >= least or raised_for(hit, kept):
+            kept[hit.memory.id] = hit
+    return list(reversed(kept.values()))
 
 
 def hits_asked_before(hits: Sequence[Hit], question: Question) -> list[Hit]:
@@ -223,7 +234,9 @@ class RelevanceJudge(NamedTuple):
         before = judged.get(hit.memory.id)
         if before is None:
             return in_asked_time(self.judge(hit), self.question)
-        return before._replace(hit=hit, near_enough=before.near_enough or is_raised_reply(hit))
+        for_others = any(judged[id].near_enough for id in raised_for(hit, judged))
+        near = before.near_enough or is_raised_reply(hit) or for_others
+        return before._replace(hit=hit, near_enough=near)
 
     def judge(self, hit: Hit) -> Judged:
         """By itself."""
@@ -245,6 +258,7 @@ def in_order(
     ids_with_all_words: Collection[str],
     time_fits: Mapping[str, float],
     asked_before: Sequence[Hit],
+    readings: Mapping[str, Reading],
 ) -> list[Hit]:
     """What decides besides the scores: replies to questions, all words of a lookup, what holds now, which version is
     newer, and the time that the question asks for. Who asks by mood asks for another order than that of versions."""
@@ -252,7 +266,7 @@ def in_order(
     ordered = list(hits) if query.with_context or not is_nacre else rank_replies_above_questions(hits, asked_before)
     ordered = lower_what_does_not_hold(lift_above(ordered, ids_with_all_words), question) if is_nacre else ordered
     if not query.emotion:
-        ordered = rank_newer_above_older(ordered, question)
+        ordered = rank_newer_above_older(ordered, question, readings)
     return in_time_first(scaled(order_by_time(ordered, question.order)), time_fits, question) if is_nacre else ordered
 
 

@@ -258,8 +258,9 @@ def belief(memory: Memory, _: Question) -> float:
     return confidence * (TRUST_FLOOR + (1 - TRUST_FLOOR) * memory.trust)
 
 
-def superseded(memory: Memory, _: Question) -> float:
-    return SUPERSEDED if memory.superseded_by else 1.0
+def superseded(memory: Memory, question: Question) -> float:
+    """Who asks what held at a time asks for what was superseded since."""
+    return 1.0 if question.asks_validity or not memory.superseded_by else SUPERSEDED
 
 
 def context(memory: Memory, question: Question) -> float:

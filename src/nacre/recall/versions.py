@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, islice
+from math import log
+from typing import NamedTuple
 
 from nacre.model import Hit, Memory, Reason
 from nacre.model.instants import day, last_day
 from nacre.model.memory import MAY_REPLACE, Link, short_id
-from nacre.model.recollection import STRONG, began, conflicting_pairs, effective_from
+from nacre.model.recollection import LIKELY_VERSION, STRONG, age_order, began, conflicting_pairs, effective_from
+from nacre.models.calibration import Reading, logistic
 from nacre.recall.gather import Question
 from nacre.recall.signals import time_match
 from nacre.text.tokens import has_digit
@@ -17,16 +20,22 @@ from nacre.text.tokens import has_digit
 # For "the latest" and "originally" only hits with at least this share of the best score are ordered by time, and only
 # these bring their newer versions along.
 NEAR_BEST = 0.6
-# From the first probability on a newer version stands above the older one if it has this share of its relevance, from
-# the second on in any case: a change is often described in words that no question uses. Chosen on the
-# development notes and authors 5, 19 and 45, among 0.6 to 0.75 and 0.8 to 0.85: with the highest of these, the newest
-# of author 45's changed facts is first for 48 instead of 51 of 100 questions, and others are answered as well.
-LIKELY_VERSION, CERTAIN_VERSION = 0.6, 0.8
-FAR_LESS_RELEVANT = 0.05
+# How likely a newer memory answers instead of the older one that is found: what adds up to the log odds. Fitted on the
+# development notes and authors 12, 19 and 45 (benchmarks/fit_newer_first.py), so that questions about what has changed
+# and those about what still holds count the same. The last number counts only where a model has read both.
+CONSTANT, OF_VERSION, OF_SCORES = 0.9, 0.6, 2.0
+CONSTANT_READ, OF_VERSION_READ, OF_SCORES_READ, OF_READINGS = 0.9, 0.57, 1.07, 0.21
+# How likely the newer side of a noted conflict says how the same thing is now: as many are right as are noted, and sure
+# (benchmarks/CONFLICTS.md).
+NOTED_CONFLICT, SURE_CONFLICT = 0.8, 0.95
+LEAST_LIKELY, MOST_LIKELY = 0.02, 0.97  # what a model says of a version is kept within these
+LEAST_SHARE = 0.01  # of the older one's score: below, a score says nothing more
+FAR_LESS_RELEVANT = 0.05  # an older memory that is this much less relevant is not what was asked for
+EVEN = 0.5
 POSSIBLE_VERSION = 0.6  # the least share of the older one's score that a newer version gets
 MOST_UNCERTAIN_RELEVANCE = 0.9 * STRONG  # relevance of what is raised by a link that may be wrong
+NEWER, EARLIER = "newer", "earlier"  # signals of what was raised beside another version
 MOST_VERSIONS = 2  # of one memory that are raised
-VALIDITY = ("valid_from", "valid_until")
 VALID_THEN = ("valid_from", "le_or_unset")  # the condition that `valid_at` becomes in a filter: what had begun by then
 NOT_HELD = 0.5  # the factor of what has ended or not begun, where the question names no time: as of what is superseded
 
@@ -56,54 +65,128 @@ def is_valid_now(memory: Memory, question: Question) -> bool:
     """Whether it holds when the question is asked; what is superseded is lowered for that, and who asks for a time does
     not ask what holds now."""
     asked = question.windows or question.future_windows or question.order == "oldest"
-    if asked or memory.superseded_by or memory.holds_at(question.query.asked_at):
-        return True
-    return any(each.field in VALIDITY for each in question.where.conditions)
+    return bool(asked or memory.superseded_by or memory.holds_at(question.query.asked_at) or question.asks_validity)
 
 
-def rank_newer_above_older(hits: Sequence[Hit], question: Question) -> list[Hit]:
-    """Where two hits conflict and nobody has settled it, moves the newer one to just above the older, or the older
-    above the newer where the question asks for that one's time; beside what matches little itself, each stays where it
-    is. Then raises what may be a newer version."""
-    ordered, own = list(hits), {hit.memory.id: hit for hit in hits}
-    least = least_near_best(hits)
-    pairs = conflicting_pairs([hit.memory for hit in hits])
-    above_which: dict[str, tuple[str, bool]] = {}  # by the id of a hit that rose: the older one, and whether surely
-    for (newer, older), link in pairs.items() if not asks_about_the_past(question) else ():
+class Version(NamedTuple):
+    """Of one hit, that it may say how something is now that another says as it was; both by their ids."""
+
+    newer: str
+    older: str
+    likely: float
+    sure: bool = False  # nobody would doubt it: what takes the older one's place may be strong for that
+    by_hand: bool = False
+    direct: bool = True  # linked with it, not only with a version in between
+
+
+def rank_newer_above_older(
+    hits: Sequence[Hit], question: Question, readings: Mapping[str, Reading] | None = None
+) -> list[Hit]:
+    """Where a newer hit likely answers instead of an older one, moves it to just above that; what is less likely rises
+    less, and stays below it. The older moves above the newer where the question asks for that one's time. Nothing moves
+    for the sake of a hit that matches far less than the best. `readings` are by the ids of hits."""
+    ordered = list(hits) if asks_about_the_past(question) else with_newer_above(hits, question, readings or {})
+    return rank_older_above_newer(ordered, question) if question.is_nacre_strategy else ordered
+
+
+def with_newer_above(hits: Sequence[Hit], question: Question, readings: Mapping[str, Reading]) -> list[Hit]:
+    ordered, least, own = list(hits), least_near_best(hits), {hit.memory.id: hit for hit in hits}
+    above: dict[str, list[Version]] = {}  # by the id of an older one, what rose above it
+    for version in versions_among(hits, question):
         at = {hit.memory.id: i for i, hit in enumerate(ordered)}
-        below, above = ordered[at[newer]], ordered[at[older]]
-        near_best = above.score >= least
-        if near_best and at[newer] > at[older] and may_precede(below.memory, above.memory, question):
-            sure = link.data.get("sure") is not False
-            if older in above_which and not continues(newer, sure, *above_which[older], pairs):
-                # The older one was itself raised because of a third memory, with which the newer does not conflict.
-                lift_to(ordered, below, own[older], sure)
-            else:
-                ordered.insert(at[older], raised_by_conflict(ordered.pop(at[newer]), above, sure))
-                above_which[newer] = older, sure
-    if not question.is_nacre_strategy:
-        return ordered
-    perhaps = {newer for newer, (_, sure) in above_which.items() if not sure}
-    return rank_older_above_newer(with_newer_versions(ordered, question, perhaps), question)
+        newer, older = ordered[at[version.newer]], ordered[at[version.older]]
+        if at[version.newer] < at[version.older] or older.score < least:
+            continue
+        chance = chance_of_newer(version, own[version.newer], own[version.older], readings)
+        if chance >= EVEN or not question.is_nacre_strategy:
+            before = [at[each.newer] for each in above.get(version.older, ()) if outranks(version, each, own)]
+            ordered.insert(
+                min([at[version.older], *before]), raised_above(ordered.pop(at[version.newer]), older, version, chance)
+            )
+            above.setdefault(version.older, []).append(version)
+        elif version.direct:
+            move_up(ordered, newer, older, version)
+    return ordered
 
 
-def continues(newer: str, sure: bool, oldest: str, older_sure: bool, pairs: Collection[tuple[str, str]]) -> bool:
-    """Whether the newer one belongs to the chain of what it would stand above: it conflicts with the `oldest`, above
-    which the older one rose, or its own conflict is `sure` and so is the one by which the older rose (`older_sure`)."""
-    return (newer, oldest) in pairs or (sure and older_sure)
+def outranks(version: Version, other: Version, hits: Mapping[str, Hit]) -> bool:
+    """Of two newer versions of one memory the newer comes first, of those of the same time the likelier."""
+    one, two = (hits[each.newer].memory for each in (version, other))
+    return is_newer(one, two) or (began(one) == began(two) and version.likely > other.likely)
 
 
-def lift_to(ordered: list[Hit], newer: Hit, older: Hit, sure: bool) -> None:
-    """Moves the newer one to the place that the older one's own score gives it, if that is higher."""
-    if newer.score < older.score:
-        ordered.remove(newer)
-        place = next((i for i, hit in enumerate(ordered) if hit.score <= older.score), len(ordered))
-        ordered.insert(place, raised_by_conflict(newer, older, sure))
+def chance_of_newer(version: Version, newer: Hit, older: Hit, readings: Mapping[str, Reading]) -> float:
+    """How likely it is that the newer one answers, if one of the two does, by how likely it is a version of the older
+    and by how well both match the question."""
+    if version.by_hand:
+        return 1.0
+    probability = min(MOST_LIKELY, max(LEAST_LIKELY, version.likely))
+    likely = log(probability / (1 - probability))
+    scores = log(max(newer.score / older.score, LEAST_SHARE)) if older.score > 0 else 0.0
+    read = readings.get(newer.memory.id), readings.get(older.memory.id)
+    if read[0] is None or read[1] is None:
+        return logistic(CONSTANT + OF_VERSION * likely + OF_SCORES * scores)
+    apart = read[0].log_odds - read[1].log_odds
+    return logistic(CONSTANT_READ + OF_VERSION_READ * likely + OF_SCORES_READ * scores + OF_READINGS * apart)
 
 
-def raised_by_conflict(newer: Hit, older: Hit, sure: bool) -> Hit:
-    """Strong for that only where the conflict is sure."""
-    return raised(newer, older, relevance=older.relevance if sure else min(older.relevance, MOST_UNCERTAIN_RELEVANCE))
+def versions_among(hits: Sequence[Hit], question: Question) -> list[Version]:
+    """The oldest newer side first, so that a version that rose lets the next one rise; of its older sides the likeliest
+    first. A newer version of a newer version is one as well."""
+    memories = {hit.memory.id: hit.memory for hit in hits}
+    direct = noted_conflicts(hits, question)
+    if question.is_nacre_strategy:
+        direct = {**linked_versions(hits, question), **direct}
+    every: dict[str, dict[str, Version]] = {}
+    for newer in sorted({newer for newer, _ in direct}, key=lambda id: age_order(memories[id])):
+        own = every[newer] = {older: each for (id, older), each in direct.items() if id == newer}
+        for between in list(own.values()):
+            for former in every.get(between.older, {}).values():
+                indirect = Version(
+                    newer, former.older, between.likely * former.likely, between.sure and former.sure, direct=False
+                )
+                if former.older not in own or own[former.older].likely < indirect.likely:
+                    own[former.older] = indirect._replace(direct=former.older in own)
+    return [each for own in every.values() for each in sorted(own.values(), key=lambda each: -each.likely)]
+
+
+def noted_conflicts(hits: Sequence[Hit], question: Question) -> dict[tuple[str, str], Version]:
+    """By the ids of the newer and the older hit. What a hit has superseded outdates what that one did."""
+    memories = {hit.memory.id: hit.memory for hit in hits}
+    successor = {hit.was.id: hit.memory.id for hit in hits if hit.was}
+    found: dict[tuple[str, str], Version] = {}
+    for (newer, older), link in conflicting_pairs(
+        [each for hit in hits for each in (hit.memory, hit.was) if each]
+    ).items():
+        newest = newer if newer in memories else successor[newer]
+        if older in memories and newest != older and may_precede(memories[newest], memories[older], question):
+            sure, by_hand = link.data.get("sure") is not False, "reason" not in link.data
+            likely = SURE_CONFLICT if sure else NOTED_CONFLICT
+            found[newest, older] = Version(newest, older, likely, sure, by_hand)
+    return found
+
+
+def linked_versions(hits: Sequence[Hit], question: Question) -> dict[tuple[str, str], Version]:
+    """Of each hit the likeliest of what may be its newer versions, by the ids of the newer and the older one."""
+    memories = {hit.memory.id: hit.memory for hit in hits}
+    found: dict[tuple[str, str], Version] = {}
+    for older, linked in newer_versions(hits).items():
+        able: dict[str, Link] = {}
+        for newer, link in linked:
+            if may_precede(memories[newer], memories[older], question):
+                able.setdefault(newer, link)
+        for newer, link in islice(able.items(), MOST_VERSIONS):
+            by_hand = link.weight >= 1
+            found[newer, older] = Version(newer, older, min(1.0, link.weight), by_hand, by_hand)
+    return found
+
+
+def raised_above(newer: Hit, older: Hit, version: Version, chance: float) -> Hit:
+    """Strong for the older one's sake only where it is surely a version of that."""
+    relevance = older.relevance if version.by_hand else chance * older.relevance
+    most = 1.0 if version.sure else MOST_UNCERTAIN_RELEVANCE
+    how = "than" if version.sure else "perhaps, than"
+    return raised(newer, older, relevance=min(relevance, most), how=how)
 
 
 def rank_older_above_newer(hits: Sequence[Hit], question: Question) -> list[Hit]:
@@ -118,7 +201,7 @@ def rank_older_above_newer(hits: Sequence[Hit], question: Question) -> list[Hit]
         then = is_of_time_asked_for(below.memory, above.memory, question)
         asked = then or (question.former and newer not in replaced)
         if asked and at[older] > at[newer] and older_may_precede(below, above):
-            ordered.insert(at[newer], raised(ordered.pop(at[older]), above, name="earlier"))
+            ordered.insert(at[newer], raised(ordered.pop(at[older]), above, name=EARLIER))
     return ordered
 
 
@@ -141,42 +224,15 @@ def newer_and_older(hits: Sequence[Hit]) -> list[tuple[str, str]]:
 
 
 def is_of_time_asked_for(older: Memory, newer: Memory, question: Question) -> bool:
-    ends = [window.end for window in question.windows]  # an end is no part of its time
+    ends = [window.end for window in question.past_windows]  # an end is no part of its time
     ends += [float(each.value) for each in question.where.conditions if (each.field, each.op) == VALID_THEN]  # type: ignore[arg-type]
     return bool(ends) and effective_from(older) < max(ends) <= effective_from(newer)
 
 
 def older_may_precede(older: Hit, newer: Hit) -> bool:
     before = began(older.memory) < began(newer.memory)
-    answers = newer.relevance < STRONG or answers_too(older, newer)
+    answers = newer.relevance < STRONG or is_comparably_relevant(older, newer)
     return before and older.memory.trust >= newer.memory.trust and answers
-
-
-def with_newer_versions(hits: Sequence[Hit], question: Question, perhaps: Collection[str] = ()) -> list[Hit]:
-    """Raises what may be a newer version of one of the best hits, the more the likelier that is; to just above it only
-    what is nearly certain to be one, or likely and not far less relevant. Not where the question asks for the time of
-    the older, nor where that one stands there by a conflict that may be wrong (`perhaps`, ids)."""
-    ordered, newer_ones = list(hits), {} if asks_about_the_past(question) else newer_versions(hits)
-    least = least_near_best(hits)
-    memories = {hit.memory.id: hit.memory for hit in hits}
-    for id in (each for each in newer_ones if each not in perhaps):
-        able: dict[str, Link] = {}
-        for later, link in newer_ones[id]:
-            if may_precede(memories[later], memories[id], question):
-                able.setdefault(later, link)
-        for later, link in islice(able.items(), MOST_VERSIONS):
-            at = {hit.memory.id: i for i, hit in enumerate(ordered)}
-            older, newer = ordered[at[id]], ordered[at[later]]
-            likely = min(1.0, link.weight)  # a link by hand may have any weight
-            if at[later] < at[id] or older.score < least:
-                continue
-            if likely >= CERTAIN_VERSION or (likely >= LIKELY_VERSION and answers_too(newer, older)):
-                del ordered[at[later]]
-                relevance = perhaps_relevant(older, likely)
-                ordered.insert(at[id], raised(newer, older, relevance=relevance, how="perhaps, than"))
-            elif newer.score < share_of_version(likely) * older.score:
-                move_up(ordered, newer, older, likely)
-    return ordered
 
 
 def least_near_best(hits: Sequence[Hit]) -> float:
@@ -189,17 +245,11 @@ def share_of_version(likely: float) -> float:
     return POSSIBLE_VERSION + (1 - POSSIBLE_VERSION) * likely
 
 
-def perhaps_relevant(older: Hit, likely: float) -> float:
-    """Of what perhaps takes the older one's place: never strong for that, unless somebody has linked the two."""
-    return older.relevance if likely >= 1 else min(likely * older.relevance, MOST_UNCERTAIN_RELEVANCE)
-
-
-def move_up(ordered: list[Hit], newer: Hit, older: Hit, likely: float) -> None:
+def move_up(ordered: list[Hit], newer: Hit, older: Hit, version: Version) -> None:
     """Moves what perhaps takes the older one's place up, below it, to where its share of the score belongs."""
-    share = share_of_version(likely)
-    least, relevance = share * older.score, perhaps_relevant(older, likely)
+    share = share_of_version(version.likely)
+    least, relevance = share * older.score, min(version.likely * older.relevance, MOST_UNCERTAIN_RELEVANCE)
     if newer.score >= least:
-        ordered[ordered.index(newer)] = replace(newer, relevance=max(newer.relevance, relevance))
         return
     ordered.remove(newer)
     after = ordered.index(older) + 1
@@ -207,15 +257,13 @@ def move_up(ordered: list[Hit], newer: Hit, older: Hit, likely: float) -> None:
     ordered.insert(place, raised(newer, older, share, relevance, "perhaps, than"))
 
 
-def answers_too(hit: Hit, other: Hit) -> bool:
-    """False where the hit is far less relevant by itself than the other one."""
+def is_comparably_relevant(hit: Hit, other: Hit) -> bool:
     return hit.relevance >= FAR_LESS_RELEVANT * other.relevance
 
 
 def asks_about_the_past(question: Question) -> bool:
     """Whether it asks for what held before: by its words ("originally", "formerly"), or by a filter."""
-    by_words = question.order == "oldest" or question.former
-    return by_words or any(each.field in VALIDITY for each in question.where.conditions)
+    return question.order == "oldest" or question.former or question.asks_validity
 
 
 def newer_versions(hits: Sequence[Hit]) -> dict[str, list[tuple[str, Link]]]:
@@ -243,10 +291,13 @@ def may_precede(newer: Memory, older: Memory, question: Question) -> bool:
     looked_up = question.text.casefold()
     if has_digit(looked_up) and looked_up in older.text.casefold() and looked_up not in newer.text.casefold():
         return False
-    fits = (time_match(each, question) for each in (newer, older))
-    ends = [window.end for window in question.windows]
-    asked_for = not ends or (effective_from(newer) < max(ends) and next(fits) >= next(fits))
-    return asked_for and is_newer(newer, older)
+    return is_newer(newer, older) and (not question.past_windows or is_of_past_asked_for(newer, older, question))
+
+
+def is_of_past_asked_for(newer: Memory, older: Memory, question: Question) -> bool:
+    """Whether the newer one held in the time that the question names, and fits it as well as the older."""
+    in_time = effective_from(newer) < max(window.end for window in question.past_windows)
+    return in_time and time_match(newer, question) >= time_match(older, question)
 
 
 def is_newer(newer: Memory, older: Memory) -> bool:
@@ -255,7 +306,7 @@ def is_newer(newer: Memory, older: Memory) -> bool:
 
 
 def raised(
-    hit: Hit, other: Hit, share: float = 1.0, relevance: float | None = None, how: str = "than", name: str = "newer"
+    hit: Hit, other: Hit, share: float = 1.0, relevance: float | None = None, how: str = "than", name: str = NEWER
 ) -> Hit:
     """With a share of the score of the other hit, which it stands beside, and its relevance unless another is given: it
     answers as well."""
@@ -263,3 +314,9 @@ def raised(
     why = (*hit.why, Reason(name, score - hit.score, f"{how} {short_id(other.memory.id)}"))
     least = other.relevance if relevance is None else relevance
     return replace(hit, score=score, relevance=max(hit.relevance, least), why=why)
+
+
+def raised_for(hit: Hit, ids: Iterable[str]) -> list[str]:
+    """Of these ids those of the hits beside which it was raised, as a newer or an earlier version."""
+    names = {reason.detail.split()[-1] for reason in hit.why if reason.signal in (NEWER, EARLIER)}
+    return [id for id in ids if short_id(id) in names] if names else []

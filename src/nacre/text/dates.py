@@ -483,9 +483,15 @@ USED = re.compile(
 )
 
 
+# Who asks how something is done asks for the way of today: «how do I restore the previous release?»
+HOW_TO = re.compile(r"(?:^|[.,;:!?]\s)\W*how\s+(?:do|can|should|could|would|to)\b", re.IGNORECASE)
+
+
 def asks_for_former(question: str, times: Iterable[Window] = ()) -> bool:
     """`times` are those of the question, which say when themselves: «in the past week», «before Friday»."""
     asked = without(question, times)[:LONGEST]
+    if HOW_TO.search(asked):
+        return False
     changed = BEFORE_A_CHANGE.search(asked)
     if changed is not None and not RULES_ASKED.search(changed[0]):
         return True

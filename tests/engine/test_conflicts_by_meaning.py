@@ -127,3 +127,18 @@ def test_a_new_note_conflicts_with_no_request_no_answer_and_not_with_the_turn_th
 def test_a_new_note_conflicts_with_what_the_user_stated(store: MemoryStore) -> None:
     store.remember(LIMIT, session="s", position=0, role="user")
     assert [each.kind for each in store.remember_result(RAISED).conflicts] == ["update"]
+
+
+def test_of_texts_that_differ_in_many_places_no_words_are_quoted(store: MemoryStore) -> None:
+    store.remember("All events go through RabbitMQ 3.12", id="old")
+    (conflict,) = store.remember_result("Ripped out RabbitMQ; NATS carries all events as of today").conflicts
+    assert conflict.explanation == "judged by reading both"
+
+
+def test_what_says_several_things_is_not_replaced_by_what_changes_one(store: MemoryStore) -> None:
+    store.remember("API on port 8080, redis on 6379, web on 3000", id="ports")
+    store.remember("We deploy on Fridays", id="day")
+    assert store.remember_result("The API moved to port 8090", on_conflict="supersede").action != "superseded"
+    assert store.remember_result("We deploy on Mondays now", on_conflict="supersede").action == "superseded"
+    assert {memory.id for memory in store.iterate()} >= {"ports"}
+    assert [item.id.split(":")[1] for item in store.review(kinds=("conflict",))] == ["ports"]

@@ -395,3 +395,26 @@ def test_what_happened_at_that_time_and_has_nothing_in_common_with_the_question_
         store.remember("Our boat was painted", id="boat", occurred_at="2025-03-09")
         assert found(store, "What did the zebra eat in March?", min_relevance=0.001) == ["zebra"]
         assert set(found(store, "What happened in March?", min_relevance=0.0)) == {"zebra", "boat"}
+
+
+def test_who_asks_what_happened_somewhere_gets_no_note_of_another_month(store: MemoryStore) -> None:
+    store.remember("The bakery moved to Leeds", id="before", occurred_at=NOW - 70 * DAY)
+    store.remember("Long invoice paid by the bakery people", id="then", occurred_at=NOW - 30 * DAY)
+    happened = found(store, "What happened at the bakery last month?", min_relevance=0.0)
+    assert happened[0] == "then"
+    assert found(store, "Where did the bakery move last month?", min_relevance=0.0)[0] == "before"
+
+
+@pytest.mark.parametrize(
+    ("question", "happened"),
+    [
+        ("What happened at the bakery last month?", True),
+        ("What was decided in July?", True),
+        ("What did we agree with Kim last week?", True),
+        ("Was ist letzten Monat bei uns passiert?", True),
+        ("What was the rent in May?", False),
+        ("What did I tell you about changed plans?", False),
+    ],
+)
+def test_some_questions_ask_for_what_took_place(question: str, happened: bool) -> None:
+    assert understand(Query(question, asked_at=NOW)).what_happened is happened

@@ -31,6 +31,9 @@ FORGET = "`nacre forget ID` moves a memory to the trash."
 LOOKED_FOR = {  # what other programs have as a command
     "find": RECALL,
     "search": RECALL,
+    "ask": RECALL,
+    "explain": "`nacre recall QUESTION --explain` says why each memory was found.",
+    "why": "`nacre recall QUESTION --explain` says why each memory was found.",
     "add": "`nacre remember TEXT` stores a text.",
     "get": "`nacre show ID` shows a memory.",
     "ls": "`nacre list` lists memories.",

@@ -58,12 +58,17 @@ class Conflict:
 
     @property
     def explanation(self) -> str:
-        """Why, for a reader, with the words that decided."""
+        """Why, for a reader, with the words that decided; of texts that differ in many places they say nothing."""
         reason = REASONS.get(self.reason, self.reason)
-        newer, older = self.words
+        newer, older = self.words if self.differs_in_one_place else ("", "")
         if newer and older and newer != older:
             return f"{reason}: new {newer!r}, old {older!r}"
         return f"{reason}: {(newer or older)!r}" if newer or older else reason
+
+    @property
+    def differs_in_one_place(self) -> bool:
+        """Whether the words stand together in both texts."""
+        return all(words in each.text for words, each in zip(self.words, (self.a, self.b), strict=True))
 
     def cleaned(self, clean: Callable[[Memory], Memory]) -> Conflict:
         """With both sides as `clean` returns them, and without words that only a text before it had: a secret that is

@@ -21,6 +21,7 @@ from nacre.text.dates import (
     Window,
     asks_for_former,
     asks_of_past,
+    asks_what_happened,
     coming_dates,
     is_english,
     order_asked,
@@ -77,6 +78,7 @@ class Question(NamedTuple):
     recurring_windows: tuple[Window, ...] = ()  # present and coming times, on which «every Thursday» may fall
     order: str = ""  # "newest" or "oldest" where one of several is asked for by time
     former: bool = False  # whether it asks for what held before
+    what_happened: bool = False  # whether it asks for what took place, not for what held
     time_stems: tuple[str, ...] = ()  # stems of the times' names: they bring candidates and do not count as words
     spellings: Mapping[str, tuple[str, ...]] = {}  # by term: other forms in which a memory may have it
 
@@ -157,6 +159,7 @@ def understand(query: Query) -> Question:
         recurring_windows=recurring_windows,
         order=order.name,
         former=is_nacre and asks_for_former(text, windows),
+        what_happened=is_nacre and asks_what_happened(text),
         time_stems=calendar_names(windows) if terms else (*calendar_names(windows), *weekday_names(recurring_windows)),
         spellings=other_spellings(f"{subject}\n{also}", terms) if is_nacre else {},
     )

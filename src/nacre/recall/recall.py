@@ -559,7 +559,8 @@ def read_answers(
         return list(hits), {}
     best = max([0.0, *(hit.score for hit in hits)])
     raised = [
-        hit.score + best * answer.gain * share_read(hit.memory) for hit, answer in zip(hits, answers, strict=False)
+        hit.score + best * answer.gain * share_read(hit.memory, question)
+        for hit, answer in zip(hits, answers, strict=False)
     ]
     most = max([1.0, *raised])
     read = [with_reading(hit, score / most) for hit, score in zip(hits, raised, strict=False)]
@@ -592,8 +593,9 @@ def read_text(hit: Hit, question: Question) -> str:
     return text if hit.was is None else f"{text} (was: {reranked_text(hit.was, question)})"
 
 
-def share_read(memory: Memory) -> float:
-    return READ_TURN if memory.is_turn else 1.0
+def share_read(memory: Memory, question: Question) -> float:
+    """Of an event of another time the model has not seen the date."""
+    return (READ_TURN if memory.is_turn else 1.0) * share_of_relevance(memory, question)
 
 
 def rank_replies_above_questions(hits: Sequence[Hit], asked_before: Sequence[Hit]) -> list[Hit]:

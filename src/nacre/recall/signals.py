@@ -284,8 +284,8 @@ def share_of_relevance(memory: Memory, question: Question) -> float:
 
 def is_event_of_another_time(memory: Memory, question: Question) -> bool:
     """Whether it is an event with a date of its own that lies in none of the times asked for, nor in the same part of
-    another year: «in June» need not be the last June."""
-    at = own_event_time(memory)
+    another year: «in June» need not be the last June. For who asks what happened, any dated note tells of an event."""
+    at = memory.occurred_at if question.what_happened and not memory.is_turn else own_event_time(memory)
     if at is None:
         return False
     nearest = ((window, at + round((window.start - at) / YEAR) * YEAR) for window in all_windows(question))

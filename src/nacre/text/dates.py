@@ -141,6 +141,21 @@ def asks_of_past(question: str) -> bool:
     return not past.isdisjoint(WORD.findall(question.lower())) or ASKS_OF_PAST.match(question) is not None
 
 
+# «What happened at the bakery last month?», but neither «what did I tell you?» nor «what was the rent in May?».
+WHAT_HAPPENED = re.compile(
+    r"\b(?:what|anything|something)\s+(?:(?:has|have|had|all|else|new)\s+){0,2}"
+    r"(?:happened|happens|changed|went\s+wrong|(?:was|were|been)\s+(?:decided|agreed))\b"
+    r"|\bwhat\s+did\s+(?:\w+\s+){1,3}?(?:do|decide|agree)\b"
+    r"|\bwas\b[^?.!]{0,60}\b(?:passiert|geschehen|geändert|entschieden|beschlossen)\b",
+    re.IGNORECASE,
+)
+
+
+def asks_what_happened(question: str) -> bool:
+    """Whether it asks for what took place, not for what held."""
+    return WHAT_HAPPENED.search(question[:LONGEST]) is not None
+
+
 def next_weekdays(text: str, mentioned: Sequence[Mention], asked: datetime) -> list[Window]:
     """Of the weekdays and weekends that may be the last or the next one: the next, which may be today. On a Sunday
     «this Thursday» is the next one, too."""

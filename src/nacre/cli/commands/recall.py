@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 import click
 
@@ -128,9 +128,13 @@ def hit_columns(
 ) -> list[Column[Hit]]:
     columns: list[Column[Hit]] = memory_columns(lambda hit: hit.memory, hits, two_spaces=two_spaces, wraps=True)
     id, *others, text, space = columns
-    score: Column[Hit] = Column("score", lambda hit: f"{hit.score:.4f}", lambda hit: f"{hit.score:.2f}", right=True)
+    # A score only ranks the hits of one question; people would read it as how sure they may be.
+    only: Literal["", "tsv"] = "tsv" if hits.calibrated else ""
+    score: Column[Hit] = Column(
+        "score", lambda hit: f"{hit.score:.4f}", lambda hit: f"{hit.score:.2f}", right=True, only=only
+    )
     if hits.calibrated:
-        others = [Column("fit", lambda hit: hit.strength), *others]
+        others = [Column("fit", lambda hit: hit.strength, lambda hit: f"{hit.strength} {hit.relevance:.0%}"), *others]
     why: Column[Hit] = Column("why", lambda hit: "; ".join(map(str, hit.why)), only="tsv")
     session: Column[Hit] = Column("session", lambda hit: hit.memory.session, only="tsv")
     around: Column[Hit] = Column("context", lambda hit: " | ".join(turns_around(hit)), only="tsv")

@@ -56,7 +56,7 @@ CASES = tuple(  # those of `calibration.case_of`
 )
 MOST = {"notes": 400, "locomo": 50, "beam": 20}
 WEIGHTS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0)
-LOST_NOTES, LOST_UNREAD, LOST_TURNS, LOST_EACH, LOST_WORDS = 0.01, 0.005, 0.003, 0.002, 0.1
+LOST_NOTES, LOST_UNREAD, LOST_TURNS, LOST_EACH, LOST_WORDS = 0.012, 0.005, 0.003, 0.002, 0.1
 ANY = 1.5  # weight of the logarithm of the probability that any hit answers, against the log odds of one
 HELD = 1e-3  # how strongly the regression holds its numbers at 0
 COLUMNS = {

@@ -132,12 +132,13 @@ def notes(
             ranked = near([each["q"] for each in questions], list(texts.values())) if near and questions else None
             for row, each in enumerate(questions):
                 answers = {texts[id] for id in each["answers"]}
-                known = {texts[id] for answer in each["answers"] for id in versions.get((world, answer), ()) if id in texts}
-                known |= answers
+                ids = {id for answer in each["answers"] for id in versions.get((world, answer), ())}
+                known = answers | {texts[id] for id in ids if id in texts}
                 others = [text for text in texts.values() if text not in known]
                 source = "across" if each["kind"] == "crosslingual" else name
                 positives = [texts[id] for id in sorted(each["answers"])]
-                first = [] if ranked is None else nearest_others(ranked, row, list(texts.values()), answers, known, most // 2)
+                texts_of_world, half = list(texts.values()), most // 2
+                first = nearest_others(ranked, row, texts_of_world, answers, known, half) if ranked else []
                 rest = example(each["q"], positives, [t for t in others if t not in first], source, most - len(first))
                 yield Example(rest.question, rest.positives, (*(t[:LONGEST] for t in first), *rest.negatives), source)
 
@@ -172,8 +173,8 @@ Near: TypeAlias = Callable[[Sequence[str], Sequence[str]], Ranked]
 def nearest_others(
     ranked: Ranked, row: int, texts: Sequence[str], answers: set[str], known: set[str], most: int
 ) -> list[str]:
-    """The texts nearest to a question, without the known ones (the answers and their other versions) and what says nearly
-    the same as an answer."""
+    """The texts nearest to a question, without the known ones (the answers and their other versions) and what says
+    nearly the same as an answer."""
     right = [place for place, text in enumerate(texts) if text in answers]
     wrong = [int(place) for place in np.argsort(-ranked.asked[row]) if texts[place] not in known]
     return [texts[place] for place in wrong[: most + 2] if ranked.alike[place, right].max() < SAME][:most]

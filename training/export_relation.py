@@ -35,10 +35,14 @@ from tokenizers import Tokenizer
 
 SEED = 20261118
 RANGE_PAIRS = 400
-NEAREST, ALIKE, UNRELATED = 3, 0.25, 6_500  # older neighbours of a note for *version*, and how many are drawn in all
+NEAREST, ALIKE, MOST_UNRELATED = (
+    3,
+    0.25,
+    6_500,
+)  # older neighbours of a note for *version*, and how many are drawn in all
 # Of fitting a head: how much its weights are held to what they are at first. Those of *version* are 0 at first, and
 # what it reads is brought to one scale.
-STEPS, RATE, HELD, HELD_TO_NOTHING = 500, 3e-3, 0.1, 0.03
+STEPS, RATE, HELD, HELD_TO_ZERO = 500, 3e-3, 0.1, 0.03
 
 
 def with_relation(shipped: Shipped, state: Tensors, ranges: Ranges | None) -> Drawing:
@@ -98,7 +102,7 @@ def version_head(trunk: Path, tokenizer: Tokenizer, near: Sequence[Path]) -> dic
         for place, (older, version, cosine) in enumerate(neighbours):
             if place < NEAREST and cosine >= ALIKE:
                 (versions if version else others).append((older, row["newer"]))
-    others = random.Random(SEED).sample(others, min(UNRELATED, len(others)))
+    others = random.Random(SEED).sample(others, min(MOST_UNRELATED, len(others)))
     features = read_by(trunk, (pair_inputs(tokenizer, *pair) for pair in (*versions, *others)))
     labels = torch.tensor([1.0] * len(versions) + [0.0] * len(others))
     middle, spread = features.mean(0), features.std(0)
@@ -107,7 +111,7 @@ def version_head(trunk: Path, tokenizer: Tokenizer, near: Sequence[Path]) -> dic
     torch.nn.init.zeros_(head.bias)
     scaled = (features - middle) / spread
     loss = torch.nn.BCEWithLogitsLoss()
-    fit_further(head, scaled, labels, loss, steps=STEPS, rate=RATE, held=HELD_TO_NOTHING)
+    fit_further(head, scaled, labels, loss, steps=STEPS, rate=RATE, held=HELD_TO_ZERO)
     head.weight.data /= spread
     head.bias.data -= head.weight.data @ middle
     return named("version", head)

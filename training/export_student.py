@@ -4,8 +4,8 @@ are, to the last bit.
 python training/export_student.py WEIGHTS ANSWERS.npz OUT --lists LISTS.jsonl.gz… [--share 0.85]
 
 WEIGHTS is the folder with the shipped graph and its vocabulary; OUT may be the same one. The ranges of values are those
-of questions with the texts that a recall showed (`answer_lists.py`); the student may have learned from them. `--share` is the share of
-the student's weights, where it has the layers of the shipped reader; the rest are the shipped ones.
+of questions with the texts that a recall showed (`answer_lists.py`); the student may have learned from them. `--share`
+is that of the student's weights, where it has the layers of the shipped reader; the rest are the shipped ones.
 """
 
 from __future__ import annotations

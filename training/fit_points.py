@@ -38,7 +38,7 @@ def scored(files: Sequence[Path]) -> list[Scored]:
     for pair in (pair for file in files for pair in read_pairs(file)):
         if by_rules(Memory("new", pair.new), Memory("old", pair.old), 0.0) is None:
             (found,) = model.relations([(pair.old, pair.new)])
-            rows.append(Scored(pair.label in CONFLICTS, found.contradiction + found.update))
+            rows.append(Scored(pair.label in CONFLICTS, found.conflict))
     return rows
 
 

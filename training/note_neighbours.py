@@ -1,4 +1,5 @@
-"""Writes down which older notes lie nearest to each note, for `relation.py` to learn from and to be measured on.
+"""Writes down which older notes lie nearest to each note, for `relation.py`, `relation_further.py` and
+`export_relation.py` to learn from and to be measured on.
 
 python training/note_neighbours.py OUT.jsonl.gz NOTES… [--incomplete NOTES…]
 

@@ -3,11 +3,11 @@
 python training/relation_further.py OUT --graph cross_encoder.onnx --tokenizer FILE --near FILE… --before FILE…
     --pairs FILE… --changes FILE… --orders FILE… [--seconds 2400]
 
-It learns from the versions of facts in `--near` (`note_neighbours.py`) and from those of their neighbours that the
-shipped graph takes for a change, or nearly; beside them from as many pairs of what it has learned from before
-(`--before` are neighbours too), on which it is taught to say what it said. What `relation.py` learns from in all its
-breadth, for which a GPU is needed, is drawn here by how much there is to learn from it. `export_relation.py` puts the
-result into the graph.
+It learns from the versions of facts in `--near` (`note_neighbours.py`), from those of their neighbours that the
+shipped graph takes for a change, or nearly, and from every third of the others; beside them from as many pairs of
+what it has learned from before (`--before` are neighbours too), on which it is taught to say what it said. What
+`relation.py` learns from in all its breadth, for which a GPU is needed, is drawn here by how much there is to learn
+from it. `export_relation.py` puts the result into the graph.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SIZE = 48  # pairs of a step
 NEAREST, ALIKE = 3, 0.25  # of a note, the older ones that are looked at, and the least cosine
 NOTICED = 0.1  # the probability of a conflict from which on there is something to learn from an unrelated pair
 OTHERS = 0.3  # of the unrelated pairs below it, the share that is drawn
-REPLAYED = 2_600  # pairs of each former source that are drawn for an epoch
+REPLAYED = 2_600  # pairs of each former source that are drawn for an epoch; of texts that give orders half as many
 HARMLESS = 500  # texts that give no orders
 TAUGHT = 0.6  # the weight of what was said before, on pairs of former sources that were judged rightly
 
@@ -52,13 +52,13 @@ class Lesson(NamedTuple):
     said: np.ndarray | None = None
 
 
-def neighbours(paths: Sequence[Path], source: str, versions_alone: bool = False) -> Iterator[Lesson]:
+def neighbours(paths: Sequence[Path], source: str) -> Iterator[Lesson]:
     for row in (row for path in paths for row in lines(path)):
         near = zip(row["older"], row["versions"], row["cosines"], strict=True)
         for place, (older, version, cosine) in enumerate(near):
             if version:
                 yield Lesson((older, row["newer"]), UPDATE, source)
-            elif place < NEAREST and cosine >= ALIKE and not versions_alone:
+            elif place < NEAREST and cosine >= ALIKE:
                 yield Lesson((older, row["newer"]), UNRELATED, source)
 
 
@@ -82,7 +82,9 @@ class Lessons:
     def __init__(self, given: argparse.Namespace) -> None:
         self.fresh = judged([*neighbours(given.near, "near")], "relation")
         former = [*neighbours(given.before, "before")]
-        former = [each for each in former if each.label == UPDATE] + random.Random(SEED).sample(former, REPLAYED)
+        unrelated = [each for each in former if each.label != UPDATE]
+        former = [each for each in former if each.label == UPDATE]
+        former += random.Random(SEED).sample(unrelated, min(REPLAYED, len(unrelated)))
         former += [Lesson((each.old, each.new), each.label, "pairs") for path in given.pairs for each in written(path)]
         former += [Lesson(pair, label, "changes") for path in given.changes for pair, label in changes_of(path)]
         self.former = judged(former, "relation")

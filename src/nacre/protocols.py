@@ -767,6 +767,11 @@ class Relation:
     unrelated: float
     version: float | None = None
 
+    @property
+    def conflict(self) -> float:
+        """The probability that the two may not both be true."""
+        return self.contradiction + self.update
+
 
 class ConflictModel(Protocol):
     """Reads two memories together and says how the newer relates to the older. Safe to call from several threads."""

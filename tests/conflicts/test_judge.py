@@ -111,7 +111,7 @@ def test_memories_of_two_types_may_conflict_but_never_surely_and_likeness_alone_
     assert said(Memory("new", "lights are on."), rule, Reader(UPDATE)) == Verdict("duplicate", "identical text")
 
 
-def test_how_likely_a_newer_version_is_is_what_the_model_says_of_that_and_grows_with_the_cosine() -> None:
+def test_the_probability_of_a_version_follows_the_head_and_the_cosine() -> None:
     newer, older = (
         Memory("new", "Grey box unplugged", created_at=2 * DAY),
         Memory("old", "CI is Jenkins", created_at=DAY),

@@ -95,8 +95,8 @@ class Notes:
         return max((*(note.created_at for note in self.memories), *(each.asked_at or 0.0 for each in self.questions)))
 
     def versions(self) -> dict[tuple[str, str], set[str]]:
-        """By project and id, all versions of the facts that a note states; a note of several facts is in several
-        chains."""
+        """By project and id, all versions of the facts that a note states, itself included; a note of several facts is
+        in several chains."""
         versions: dict[tuple[str, str], set[str]] = {}
         for project, ids in self.chains:
             for id in ids:
@@ -129,7 +129,8 @@ def load_notes(folder: Path) -> Notes:
 
 
 def outdated(question: Asked, chains: Sequence[Chain]) -> frozenset[str]:
-    """What a question about a changed fact must not be answered with."""
+    """What should stand below the answers: what the question names, and of a changed fact all versions before the
+    answer."""
     if question.kind != CHANGED:
         return question.stale
     return question.stale | earlier_versions(question, chains)

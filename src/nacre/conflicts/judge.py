@@ -133,8 +133,7 @@ class PairJudge:
         except ConflictModelError as error:
             log.warning("%s", error)
             return 0.0
-        conflict = relation.contradiction + relation.update
-        version = log_odds(conflict if relation.version is None else relation.version)
+        version = log_odds(relation.conflict if relation.version is None else relation.version)
         return 1 / (1 + math.exp(-(VERSION_CONSTANT + VERSION_HEAD * version + VERSION_COSINE * cosine)))
 
     def say_the_same(self, memory: Memory, others: Sequence[tuple[Memory, float]]) -> list[bool]:
@@ -251,7 +250,7 @@ def derived(product: Memory, source: Memory) -> bool:
 
 
 def verdict_by_model(a: Memory, b: Memory, relation: Relation, model: ConflictModel) -> Verdict | None:
-    conflict = relation.contradiction + relation.update
+    conflict = relation.conflict
     if conflict >= model.noted:
         kind = "update" if relation.update >= relation.contradiction else "contradiction"
         sure = conflict >= model.sure or changed_value(a.text, b.text) is not None

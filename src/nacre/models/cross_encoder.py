@@ -1,6 +1,7 @@
 """The shipped cross-encoder: a graph that reads one text, or two together, with a head for each question about them.
 
-Two questions are asked here: how do these two memories relate, and does this memory answer that question? numpy and
+Asked are how two memories relate, whether the newer tells another state of what the older tells, whether a memory
+answers a question, and whether a text gives orders to a model. numpy and
 onnxruntime are imported, and the graph is opened, when the first text is read: many commands name a model and never use
 it.
 """
@@ -128,7 +129,7 @@ def read_relations(pairs: Sequence[tuple[str, str]]) -> list[Relation]:
     for place, (by_reading, by_place, version) in zip(readable, scores, strict=True):
         relation = probabilities(by_reading)
         if differ_in_one_place(*pairs[place]):
-            relation = max(relation, probabilities(by_place), key=conflict)
+            relation = max(relation, probabilities(by_place), key=lambda each: each.conflict)
         relations[place] = replace(relation, version=logistic(float(version[0])))
     return relations
 
@@ -144,10 +145,6 @@ def tells_apart(pair: Pair, unknown: int) -> bool:
 
 
 UNREAD = Relation(0.0, 0.0, 0.0, 1.0, version=0.0)
-
-
-def conflict(relation: Relation) -> float:
-    return relation.contradiction + relation.update
 
 
 def differ_in_one_place(older: str, newer: str) -> bool:

@@ -635,7 +635,9 @@ class MemoryStore(Closing):
         if only_statements and is_nacre:
             with_notes = with_repeated_notes(recalled.hits, all_hits, partial(self._notes_like, options=options))
             recalled = replace(recalled, hits=tuple(with_notes))
-        packed = pack(recalled, token_budget, header=header, token_counter=token_counter, fence=fence, ids=ids)
+        packed = pack(
+            recalled, token_budget, header=header, token_counter=token_counter, fence=fence, ids=ids, at=self.now()
+        )
         if options.get("as_of") is None:
             used = set(packed.ids())
             self._count_uses(hit for hit in recalled if hit.memory.id in used)

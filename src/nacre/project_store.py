@@ -31,6 +31,7 @@ from nacre.model import (
 from nacre.model.graph import Entity
 from nacre.model.instants import Instant
 from nacre.model.journal import OperationStatus
+from nacre.model.recollection import with_conflicts
 from nacre.model.review import KINDS, STALE_DAYS, ReviewItem, kinds_named
 from nacre.protocols import Embedder, Order, Tallied, Vectors
 from nacre.recall_options import RecallOptions, Scope, make_query, split_options, time_asked
@@ -503,6 +504,7 @@ def merged(
         hit if hit.score == score else replace(hit, score=score) for hit, score in zip(hits, scores, strict=True)
     )
     nearest = max(filter(None, (own.nearest, other.nearest)), key=lambda hit: hit.relevance, default=None)
+    falling = tuple(with_conflicts(falling))  # what one of them named may be no hit any more
     expanded = falling if spec is None else with_linked(falling, (*own, *other), spec)
     return Recollection(expanded, notes, (), calibrated, None if hits else nearest)
 

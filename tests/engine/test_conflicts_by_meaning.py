@@ -8,6 +8,7 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.models.shipped_embedder import ShippedEmbedder
+from tests.samples import existing
 
 
 @pytest.fixture(scope="module")
@@ -135,10 +136,21 @@ def test_of_texts_that_differ_in_many_places_no_words_are_quoted(store: MemorySt
     assert conflict.explanation == "judged by reading both"
 
 
-def test_what_says_several_things_is_not_replaced_by_what_changes_one(store: MemoryStore) -> None:
-    store.remember("API on port 8080, redis on 6379, web on 3000", id="ports")
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("API on port 8080, redis on 6379, web on 3000", "The API moved to port 8090"),
+        ("The API listens on port 8080 and the database is on host db1", "The API listens on port 9090"),
+        ("The API listens on port 8080 (the database is on host db1)", "The API listens on port 9090"),
+        ("The rent is 900 euros and includes heating", "The rent is 950 euros now"),
+        ("Staging is PostgreSQL 15; backups run at 2am", "By the way, staging is PostgreSQL 17"),
+    ],
+)
+def test_what_says_more_is_not_replaced_without_review(store: MemoryStore, older: str, newer: str) -> None:
+    store.remember(older, id="older")
     store.remember("We deploy on Fridays", id="day")
-    assert store.remember_result("The API moved to port 8090", on_conflict="supersede").action != "superseded"
-    assert store.remember_result("We deploy on Mondays now", on_conflict="supersede").action == "superseded"
-    assert {memory.id for memory in store.iterate()} >= {"ports"}
-    assert [item.id.split(":")[1] for item in store.review(kinds=("conflict",))] == ["ports"]
+    store.remember("Our office is in Kreuzberg, Oranienstraße 12", id="office")
+    assert store.remember_result(newer, on_conflict="supersede").action != "superseded"
+    for full in ("We deploy on Mondays now", "Our office is in Neukölln, Sonnenallee 5"):
+        assert store.remember_result(full, on_conflict="supersede").action == "superseded"
+    assert existing(store, "older").superseded_by == ""

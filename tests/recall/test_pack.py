@@ -10,7 +10,7 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.errors import InvalidInput
-from nacre.model import Hit, Link, Recollection
+from nacre.model import Counterpart, Hit, Link, Recollection
 from nacre.model.fence import fenced
 from nacre.model.instants import DAY
 from nacre.recall.pack import ALL_WEAK, estimated_tokens, without_padding
@@ -249,3 +249,22 @@ def test_turns_that_state_nothing_are_packed_only_where_turns_are_asked_for() ->
         ]
         both = store.recall_pack("deploy the shop to the staging server", session="s")
         assert {each.memory.position for each in both.items} == {0, 1}
+
+
+def test_what_is_newer_and_no_hit_is_left_out_before_the_memory_that_names_it() -> None:
+    newer = Counterpart("b", JUNE + DAY, newer=True, kind="update", text="x" * 40, shown=False)
+    hits = (Hit(memory("a", "tea", created_at=JUNE), 0.9, conflicts=(newer,)),)
+    assert "newer:" in pack(Recollection(hits), 100, header="").text
+    short = pack(Recollection(hits), 10, header="")
+    assert short.text == "- (semantic) tea [2025-06-15]" and short.used_tokens <= 10
+
+
+def test_what_has_ended_is_not_named_as_newer() -> None:
+    link = Link("a", "conflicts", data={"kind": "update"})
+    hits = (
+        Hit(memory("a", "tea", created_at=JUNE), 0.9),
+        Hit(memory("b", "milk", created_at=JUNE + DAY, valid_until=JUNE + 2 * DAY, links=(link,)), 0.8),
+    )
+    assert 'newer: "milk"' in pack(Recollection(hits), 100, header="", at=JUNE + DAY).text
+    assert 'conflicts with "milk"' in pack(Recollection(hits), 100, header="", at=JUNE + 9 * DAY).text
+    assert "milk" not in pack(Recollection(hits), 12, header="", at=JUNE + 9 * DAY).text

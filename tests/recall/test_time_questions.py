@@ -412,7 +412,12 @@ def test_who_asks_what_happened_somewhere_gets_no_note_of_another_month(store: M
         ("What was decided in July?", True),
         ("What did we agree with Kim last week?", True),
         ("Was ist letzten Monat bei uns passiert?", True),
+        ("What have we decided since Monday?", True),
+        ("Was haben wir letzte Woche vereinbart?", True),
         ("What was the rent in May?", False),
+        ("What was agreed as the rent in May?", False),
+        ("What did Ben do for work last month?", False),
+        ("Was ist das Passwort, das letzten Monat geändert wurde?", False),
         ("What did I tell you about changed plans?", False),
     ],
 )

@@ -66,6 +66,11 @@ def test_one_shared_context_lifts_a_score_once(contexts: list[str], factor: floa
 
 @pytest.mark.parametrize(("occurred_at", "factor"), [(NOW - DAY, 1.0), (LONG_AGO, 0.7)])
 def test_outside_of_the_time_that_is_asked_for_seven_tenths_are_left(occurred_at: float, factor: float) -> None:
+    assert scored(text="what was true yesterday", occurred_at=occurred_at) == pytest.approx(factor)
+
+
+@pytest.mark.parametrize(("occurred_at", "factor"), [(NOW - DAY, 1.0), (LONG_AGO, 0.35)])
+def test_of_what_happened_at_another_time_half_of_that_is_left(occurred_at: float, factor: float) -> None:
     assert scored(text="what happened yesterday", occurred_at=occurred_at) == pytest.approx(factor)
 
 

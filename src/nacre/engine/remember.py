@@ -60,7 +60,6 @@ VERSION = "version"  # the kind of a `may_replace` link that a comparison made
 SAME_COSINE = 0.95  # texts that are this similar may say the same, and need not be stored twice
 PUNCTUATION = ".,;:!?'\"’“”«»()-–—"
 ARTICLES = frozenset(("an", "the"))  # that a repetition may have or leave out; «a» is also a name: vitamin A, server A
-BETWEEN_STATEMENTS = re.compile(r"[;,:.!?]\s")
 MINUS = re.compile(r"(?<!\w)[-–−](?=\d)")
 WORDINGS = "other_wordings"  # of one that was merged, in its metadata
 SAME_FIELDS = ("polarity", "type", "occurred_at", "valid_until", "expires_at")
@@ -762,18 +761,22 @@ def with_link(memory: Memory, link: Link | None) -> Memory:
 
 def replaces_unreviewed(conflict: Conflict, writable: Filter) -> bool:
     """Whether the newer memory may replace the older one without review. A pinned memory, one of more trust, a turn of
-    a conversation, one that was written later or is true later, and one that says several things of which the newer
-    may change one, are only noted."""
+    a conversation, one that was written later or is true later, and one that says more than the newer, of which that
+    may change a part, are only noted."""
     new, old = conflict.a, conflict.b
-    if conflict.kind == "duplicate" or not writable.admits(old) or statements(old.text) > statements(new.text):
+    if conflict.kind == "duplicate" or not writable.admits(old) or says_more(old.text, new.text):
         return False
     earlier = new.created_at < old.created_at or new.ends_before(old)
     return conflict.sure and not old.pinned and new.trust >= old.trust and is_compared(old) and not earlier
 
 
-def statements(text: str) -> int:
-    """How many things a text says, by its sentences and the parts between commas; a single word is none."""
-    return sum(len(part.split()) > 1 for part in BETWEEN_STATEMENTS.split(text))
+def says_more(older: str, newer: str) -> bool:
+    """Whether the older text has more words of its own than the newer: what it says beside what has changed would be
+    lost."""
+    from nacre.text.tokens import content_stems
+
+    old, new = set(content_stems(older)), set(content_stems(newer))
+    return len(old - new) > len(new - old)
 
 
 def is_repetition(conflict: Conflict) -> bool:

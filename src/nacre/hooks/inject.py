@@ -269,11 +269,11 @@ def packed(store: MemoryStore, hits: Iterable[Hit], injected: Injected, most: in
     budget = int(store.settings.hook_inject)
     distinct = without_copies(hits)
     chosen = distinct[:most]
-    result = pack(Recollection(tuple(chosen)), budget, header=HEADER, fence=True)
+    result = pack(Recollection(tuple(chosen)), budget, header=HEADER, fence=True, at=store.now())
     new = without_outdated(distinct, {*result.ids()}.difference(injected.unchanged()))
     if len(new) < len(result.items):
         left = tuple(hit for hit in chosen if hit.memory.id in new)
-        result = pack(Recollection(left), budget, header=HEADER, fence=True)
+        result = pack(Recollection(left), budget, header=HEADER, fence=True, at=store.now())
     if not result.items:
         return None
     store.touch(*result.ids())

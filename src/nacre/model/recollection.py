@@ -120,8 +120,8 @@ class Counterpart:
         return self.named(short_id(self.id)) + ("" if self.shown or not self.text else f": {self.quoted()}")
 
     def by_words(self) -> str:
-        """For a reader who sees no ids."""
-        return self.named(self.quoted())
+        """For a reader who sees no ids; of what is not quoted there is nothing else."""
+        return self.named(self.quoted() if self.text else short_id(self.id))
 
     def quoted(self) -> str:
         return f'"{shortened(self.text, LONGEST_NAME)}"'
@@ -191,10 +191,10 @@ def shortened(text: str, longest: int) -> str:
     return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
 
 
-def with_conflicts(hits: Sequence[Hit]) -> list[Hit]:
+def with_conflicts(hits: Sequence[Hit], at: float | None = None) -> list[Hit]:
     """Each with those of the others that it conflicts with, or of which one may be a newer version of the other. What
     it named before and is not among them is still named where it may replace this: nothing outdated shall look as
-    if it held."""
+    if it held. With a time, what is trusted less or does not hold then, though the other does, replaces nothing."""
     by_id = {hit.memory.id: hit.memory for hit in hits}
     named: dict[str, dict[str, Counterpart]] = {
         hit.memory.id: {
@@ -206,13 +206,20 @@ def with_conflicts(hits: Sequence[Hit]) -> list[Hit]:
     }
     for (newer, older), link in (likely_versions(by_id) | conflicting_pairs(list(by_id.values()))).items():
         is_newer = began(by_id[newer]) > began(by_id[older])
-        kind = ("version" if link.rel == MAY_REPLACE else link.kind) if is_newer else ""
+        outdates = is_newer and (at is None or may_outdate(by_id[newer], by_id[older], at))
+        if link.rel == MAY_REPLACE and not outdates:
+            continue
+        kind = ("version" if link.rel == MAY_REPLACE else link.kind) if outdates else ""
         named[newer][older] = counterpart(by_id[older], kind, newer=False)
         named[older][newer] = counterpart(by_id[newer], kind, newer=is_newer)
     marked = {id: tuple(others.values()) for id, others in named.items()}
     return [
         hit if hit.conflicts == marked[hit.memory.id] else replace(hit, conflicts=marked[hit.memory.id]) for hit in hits
     ]
+
+
+def may_outdate(newer: Memory, older: Memory, at: float) -> bool:
+    return newer.trust >= older.trust and (newer.holds_at(at) or not older.holds_at(at))
 
 
 def counterpart(memory: Memory, kind: str, *, newer: bool) -> Counterpart:
@@ -227,7 +234,7 @@ def likely_versions(memories: Mapping[str, Memory]) -> dict[tuple[str, str], Lin
         (memory, older, memory.version_link(older))
         for memory in memories.values()
         for older in (memories.get(link.to) for link in memory.links if link.rel == MAY_REPLACE)
-        if older is not None and not memory.is_settled_with(older) and began(memory) > began(older)
+        if older and not memory.is_settled_with(older) and began(memory) > began(older) and memory.trust >= older.trust
     )
     return {(newer.id, older.id): link for newer, older, link in links if link and link.weight >= LIKELY_VERSION}
 

@@ -34,9 +34,10 @@ def pack(
     header: str = HEADER,
     token_counter: TokenCounter | None = None,
     ids: bool = False,
+    at: float | None = None,
 ) -> Pack:
     """Greedy: a memory that does not fit is skipped, and a smaller one after it may still be added. With `ids` the line
-    of each begins with its short id.
+    of each begins with its short id. `at` is the time of asking.
 
     The budget covers the memory lines; the header and the fence are not counted.
     """
@@ -46,12 +47,14 @@ def pack(
     hits: list[Hit] = []
     used = 0
     distinct = without_copies(recalled)
-    for hit in with_conflicts(distinct):
-        tokens = count(hit_line(hit, ids=ids))
-        if used + tokens <= budget:
-            hits.append(hit)
-            used += tokens
-    lines = [hit_line(hit, ids=ids) for hit in with_conflicts(hits)]
+    for hit in with_conflicts(distinct, at):
+        for each in (hit, without_absent(hit)):  # what it says counts more than what is newer and not there
+            tokens = count(hit_line(each, ids=ids))
+            if used + tokens <= budget:
+                hits.append(each)
+                used += tokens
+                break
+    lines = [hit_line(hit, ids=ids) for hit in with_conflicts(hits, at)]
     counts = list(map(count, lines))
     items = tuple(PackedMemory(hit.memory, hit.score, tokens) for hit, tokens in zip(hits, counts, strict=True))
     if fence and lines:
@@ -60,6 +63,11 @@ def pack(
     nearest = recalled.nearest.memory if recalled.nearest else None
     truncated = len(items) < len(distinct)
     return Pack(items, text, sum(counts), budget, truncated=truncated, notes=recalled.notes, nearest=nearest)
+
+
+def without_absent(hit: Hit) -> Hit:
+    shown = tuple(each for each in hit.conflicts if each.shown)
+    return hit if shown == hit.conflicts else replace(hit, conflicts=shown)
 
 
 def without_padding(recalled: Recollection) -> Recollection:

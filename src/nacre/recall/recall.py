@@ -71,6 +71,7 @@ DOES_NOT_KNOW = re.compile(
     r"|(?:ne )?sais pas|no (?:lo )?sé|non (?:lo )?so|nie wiem)\b|不知道|わからない",
     re.IGNORECASE,
 )
+DECIDING = 5  # hits at least that decide whether any is shown, however few are asked for
 LIKE_A_WORD = 0.3  # cosine of a memory that has not the word but its meaning: about 0.5; of an unrelated one: 0.1
 
 
@@ -106,7 +107,7 @@ def recall(
         # Copies of a few memories took the places of others.
         best = best_hits(question, sources, rerankers, WIDEST)
     relevant, nearest = above_floor(best.hits, question, only_time=best.only_time)
-    expanded = with_conflicts(relevant)
+    expanded = with_conflicts(relevant[: query.k], query.asked_at)
     if query.expand is not None:
         expanded = expand(expanded, query.expand, admitted_memories(question.where, sources))
     hits = tuple(with_context(expanded, question, sources))
@@ -158,10 +159,11 @@ class Rerankers(NamedTuple):
 
 
 def best_hits(question: Question, sources: Sources, rerankers: Rerankers, factor: int) -> BestHits:
-    """The best k of `factor` times k candidates."""
+    """The best of `factor` times k candidates: k, or as many as decide whether any is shown."""
     gather_and_score = STRATEGIES[question.query.strategy]
     ranking = gather_and_score(question, sources, factor * question.query.k)
-    loaded = with_conflicts(load_hits(ranking.scored, question, sources))  # each is named also where it is no hit later
+    # What is newer is named also where it is no hit later.
+    loaded = with_conflicts(load_hits(ranking.scored, question, sources), question.query.asked_at)
     asked_before = hits_asked_before(loaded, question)
     adjusted, time_fits = adjusted_hits([hit for hit in loaded if hit not in asked_before], question, factor)
     reranked, readings, notes = rerank_hits(adjusted, question, sources, rerankers)
@@ -181,7 +183,8 @@ def best_hits(question: Question, sources: Sources, rerankers: Rerankers, factor
     ordered = in_order(relevant, question, ids_with_all_words, time_fits, asked_before, readings)
     if least := question.query.min_relevance:
         ordered = relevant_enough([judge.judge_late(hit, judged).hit for hit in ordered], least)
-    hits = [judge.judge_late(hit, judged) for hit in select(ordered, question.query)]
+    looked_at = replace(question.query, k=max(question.query.k, DECIDING))
+    hits = [judge.judge_late(hit, judged) for hit in select(ordered, looked_at)]
     return BestHits(hits, ranking.notes + notes, only_time)
 
 
@@ -362,7 +365,8 @@ def in_asked_time(judged: Judged, question: Question) -> Judged:
     share, floor = share_of_relevance(judged.hit.memory, question), judged.floor
     if share >= 1:
         return judged
-    lowered_hit = replace(judged.hit, relevance=share * judged.hit.relevance)
+    most = MOST_UNCERTAIN_RELEVANCE if question.what_happened else 1.0
+    lowered_hit = replace(judged.hit, relevance=min(most, share * judged.hit.relevance))
     return judged._replace(hit=lowered_hit, floor=Floor(*(share * each for each in floor)))
 
 
@@ -595,6 +599,8 @@ def read_text(hit: Hit, question: Question) -> str:
 
 def share_read(memory: Memory, question: Question) -> float:
     """Of an event of another time the model has not seen the date."""
+    if question.what_happened and is_event_of_another_time(memory, question):
+        return 0.0
     return (READ_TURN if memory.is_turn else 1.0) * share_of_relevance(memory, question)
 
 

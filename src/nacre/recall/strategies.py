@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -40,6 +41,8 @@ class Ranking(NamedTuple):
 
 
 EXTRA_CANDIDATES = 6  # beyond k, since adjusting may swap close scores and copies are dropped
+LONGEST_CHAIN = 4  # links that are followed from one of the best to its newest version,
+MOST_LINKED = 20  # unless these lead to so many
 SPARE = 2  # times k, for the steps that may drop some
 MATCHED = 4  # matched words shown with a hit
 # A memory outside of any conversation has no neighbours, so that this signal comes from itself.
@@ -104,15 +107,18 @@ def score_candidates(
 
 def counterparts(candidates: PlacedCandidates, best: Sequence[int]) -> list[int]:
     """The candidates that conflict with one of the best, or may be another version of it, and are not among them,
-    however little they match: an outdated memory may match better than the one that should replace it."""
+    however little they match: an outdated memory may match better than the one that should replace it, and that one
+    may be outdated itself."""
     at = {place.id: i for i, place in enumerate(candidates.places)}
-    wanted = {candidates.places[i].id for i in best}
-    links = [
-        link
-        for link in candidates.links
-        if link.kind != "duplicate" and (link.source in wanted) != (link.target in wanted)
-    ]
-    return list(dict.fromkeys(at[id] for link in links for id in link[:2] if id not in wanted))
+    links = [link for link in candidates.links if link.kind != "duplicate"]
+    reached = dict.fromkeys(candidates.places[i].id for i in best)
+    first = len(reached)
+    for _ in range(LONGEST_CHAIN):
+        new = [id for link in links if (link.source in reached) != (link.target in reached) for id in link[:2]]
+        if not new or len(reached) > first + MOST_LINKED:
+            break
+        reached |= dict.fromkeys(new)
+    return [at[id] for id in islice(reached, first, None)]
 
 
 def replies(candidates: PlacedCandidates, best: Sequence[int]) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate, islice
+from itertools import accumulate
 from math import log
 from typing import NamedTuple
 
@@ -23,8 +23,8 @@ NEAR_BEST = 0.6
 # How likely a newer memory answers instead of the older one that is found: what adds up to the log odds. Fitted on the
 # development notes and authors 12, 19 and 45 (benchmarks/fit_newer_first.py), so that questions about what has changed
 # and those about what still holds count the same. The last number counts only where a model has read both.
-CONSTANT, OF_VERSION, OF_SCORES = 0.9, 0.6, 2.0
-CONSTANT_READ, OF_VERSION_READ, OF_SCORES_READ, OF_READINGS = 0.9, 0.57, 1.07, 0.21
+CONSTANT, OF_VERSION, OF_SCORES = 0.86, 0.61, 1.98
+CONSTANT_READ, OF_VERSION_READ, OF_SCORES_READ, OF_READINGS = 0.77, 0.59, 1.03, 0.18
 # How likely the newer side of a noted conflict says how the same thing is now: as many are right as are noted, and sure
 # (benchmarks/CONFLICTS.md).
 NOTED_CONFLICT, SURE_CONFLICT = 0.8, 0.95
@@ -35,7 +35,7 @@ EVEN = 0.5
 POSSIBLE_VERSION = 0.6  # the least share of the older one's score that a newer version gets
 MOST_UNCERTAIN_RELEVANCE = 0.9 * STRONG  # relevance of what is raised by a link that may be wrong
 NEWER, EARLIER = "newer", "earlier"  # signals of what was raised beside another version
-MOST_VERSIONS = 2  # of one memory that are raised
+MOST_VERSIONS = 2  # of one memory that are raised, unless more of them are likely
 VALID_THEN = ("valid_from", "le_or_unset")  # the condition that `valid_at` becomes in a filter: what had begun by then
 NOT_HELD = 0.5  # the factor of what has ended or not begun, where the question names no time: as of what is superseded
 
@@ -95,11 +95,14 @@ def with_newer_above(hits: Sequence[Hit], question: Question, readings: Mapping[
     for version in versions_among(hits, question):
         at = {hit.memory.id: i for i, hit in enumerate(ordered)}
         newer, older = ordered[at[version.newer]], ordered[at[version.older]]
-        if at[version.newer] < at[version.older] or older.score < least:
+        if older.score < least:
+            continue
+        if at[version.newer] < at[version.older]:
+            above.setdefault(version.older, []).append(version)
             continue
         chance = chance_of_newer(version, own[version.newer], own[version.older], readings)
         if chance >= EVEN or not question.is_nacre_strategy:
-            before = [at[each.newer] for each in above.get(version.older, ()) if outranks(version, each, own)]
+            before = [at[each.newer] for each in above.get(version.older, ()) if outranks(version, each, own, readings)]
             ordered.insert(
                 min([at[version.older], *before]), raised_above(ordered.pop(at[version.newer]), older, version, chance)
             )
@@ -109,10 +112,14 @@ def with_newer_above(hits: Sequence[Hit], question: Question, readings: Mapping[
     return ordered
 
 
-def outranks(version: Version, other: Version, hits: Mapping[str, Hit]) -> bool:
-    """Of two newer versions of one memory the newer comes first, of those of the same time the likelier."""
-    one, two = (hits[each.newer].memory for each in (version, other))
-    return is_newer(one, two) or (began(one) == began(two) and version.likely > other.likely)
+def outranks(version: Version, other: Version, hits: Mapping[str, Hit], readings: Mapping[str, Reading]) -> bool:
+    """Of two newer versions of one memory the newer comes first, unless the other one likely answers instead; of those
+    of the same time the likelier."""
+    one, two = hits[version.newer], hits[other.newer]
+    if began(one.memory) == began(two.memory):
+        return version.likely > other.likely
+    between = version._replace(older=other.newer, likely=version.likely * other.likely)
+    return is_newer(one.memory, two.memory) and chance_of_newer(between, one, two, readings) >= EVEN
 
 
 def chance_of_newer(version: Version, newer: Hit, older: Hit, readings: Mapping[str, Reading]) -> float:
@@ -145,6 +152,8 @@ def versions_among(hits: Sequence[Hit], question: Question) -> list[Version]:
                 indirect = Version(
                     newer, former.older, between.likely * former.likely, between.sure and former.sure, direct=False
                 )
+                if memories[newer].is_settled_with(memories[former.older]):
+                    continue
                 if former.older not in own or own[former.older].likely < indirect.likely:
                     own[former.older] = indirect._replace(direct=former.older in own)
     return [each for own in every.values() for each in sorted(own.values(), key=lambda each: -each.likely)]
@@ -167,7 +176,8 @@ def noted_conflicts(hits: Sequence[Hit], question: Question) -> dict[tuple[str, 
 
 
 def linked_versions(hits: Sequence[Hit], question: Question) -> dict[tuple[str, str], Version]:
-    """Of each hit the likeliest of what may be its newer versions, by the ids of the newer and the older one."""
+    """Of each hit what are likely its newer versions, or the likeliest of what may be, by the ids of the newer and the
+    older one."""
     memories = {hit.memory.id: hit.memory for hit in hits}
     found: dict[tuple[str, str], Version] = {}
     for older, linked in newer_versions(hits).items():
@@ -175,8 +185,10 @@ def linked_versions(hits: Sequence[Hit], question: Question) -> dict[tuple[str, 
         for newer, link in linked:
             if may_precede(memories[newer], memories[older], question):
                 able.setdefault(newer, link)
-        for newer, link in islice(able.items(), MOST_VERSIONS):
+        for newer, link in able.items():
             by_hand = link.weight >= 1
+            if link.weight < LIKELY_VERSION and len([each for each in found if each[1] == older]) >= MOST_VERSIONS:
+                break
             found[newer, older] = Version(newer, older, min(1.0, link.weight), by_hand, by_hand)
     return found
 

@@ -144,9 +144,10 @@ def asks_of_past(question: str) -> bool:
 # «What happened at the bakery last month?», but neither «what did I tell you?» nor «what was the rent in May?».
 WHAT_HAPPENED = re.compile(
     r"\b(?:what|anything|something)\s+(?:(?:has|have|had|all|else|new)\s+){0,2}"
-    r"(?:happened|happens|changed|went\s+wrong|(?:was|were|been)\s+(?:decided|agreed))\b"
-    r"|\bwhat\s+did\s+(?:\w+\s+){1,3}?(?:do|decide|agree)\b"
-    r"|\bwas\b[^?.!]{0,60}\b(?:passiert|geschehen|geändert|entschieden|beschlossen)\b",
+    r"(?:happened|happens|changed|went\s+wrong|(?:was|were|been)\s+(?:decided|agreed(?!\s+as\b)))\b"
+    r"|\bwhat\s+did\s+(?:\w+\s+){1,3}?(?:do|decide|agree|change)\b(?!\s+for\b)"
+    r"|\bwhat\s+(?:has|have|had)\s+(?:\w+\s+){1,3}?(?:decided|agreed|changed|done)\b"
+    r"|\bwas\s+(?:ist|war|wurde|haben|hat)\s[^?.!,]{0,60}\b(?:passiert|geschehen|geändert|entschieden|beschlossen|vereinbart)\W*$",
     re.IGNORECASE,
 )
 
@@ -498,14 +499,18 @@ USED = re.compile(
 )
 
 
-# Who asks how something is done asks for the way of today: «how do I restore the previous release?»
-HOW_TO = re.compile(r"(?:^|[.,;:!?]\s)\W*how\s+(?:do|can|should|could|would|to)\b", re.IGNORECASE)
+# Who asks how to get something back asks for the way of today: «how do I restore the previous release?»
+GETS_BACK = re.compile(
+    r"\bhow\s+(?:do|can|should|to)\b[^?.!]*\b(?:restore|roll\s+back|rollback|revert|recover|(?:go|switch|change|return|get)"
+    r"\s+(?:back\s+)?to|(?:get|bring)\b[^?.!]*\bback)\b",
+    re.IGNORECASE,
+)
 
 
 def asks_for_former(question: str, times: Iterable[Window] = ()) -> bool:
     """`times` are those of the question, which say when themselves: «in the past week», «before Friday»."""
     asked = without(question, times)[:LONGEST]
-    if HOW_TO.search(asked):
+    if GETS_BACK.search(asked):
         return False
     changed = BEFORE_A_CHANGE.search(asked)
     if changed is not None and not RULES_ASKED.search(changed[0]):

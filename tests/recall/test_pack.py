@@ -252,7 +252,7 @@ def test_turns_that_state_nothing_are_packed_only_where_turns_are_asked_for() ->
 
 
 def test_what_is_newer_and_no_hit_is_left_out_before_the_memory_that_names_it() -> None:
-    newer = Counterpart("b", JUNE + DAY, newer=True, kind="update", text="x" * 40, shown=False)
+    newer = Counterpart("b", JUNE + DAY, newer=True, kind="update", text="x" * 40, is_hit=False)
     hits = (Hit(memory("a", "tea", created_at=JUNE), 0.9, conflicts=(newer,)),)
     assert "newer:" in pack(Recollection(hits), 100, header="").text
     short = pack(Recollection(hits), 10, header="")

@@ -106,7 +106,7 @@ class Counterpart:
     """The other side of a noted conflict that nobody has settled, and since when it stands.
 
     `kind` is update where it replaces this one, or is replaced by it, and version where it perhaps does. Where it is no
-    hit itself (`shown`), the mark says what it says.
+    hit itself (`is_hit`), the mark says what it says.
     """
 
     id: str
@@ -114,10 +114,10 @@ class Counterpart:
     newer: bool
     kind: str = ""
     text: str = ""
-    shown: bool = True
+    is_hit: bool = True
 
     def __str__(self) -> str:
-        return self.named(short_id(self.id)) + ("" if self.shown or not self.text else f": {self.quoted()}")
+        return self.named(short_id(self.id)) + ("" if self.is_hit or not self.text else f": {self.quoted()}")
 
     def by_words(self) -> str:
         """For a reader who sees no ids; of what is not quoted there is nothing else."""
@@ -198,7 +198,7 @@ def with_conflicts(hits: Sequence[Hit], at: float | None = None) -> list[Hit]:
     by_id = {hit.memory.id: hit.memory for hit in hits}
     named: dict[str, dict[str, Counterpart]] = {
         hit.memory.id: {
-            each.id: replace(each, shown=False)
+            each.id: replace(each, is_hit=False)
             for each in hit.conflicts
             if each.newer and each.kind in REPLACING and each.id not in by_id
         }

@@ -66,8 +66,8 @@ def pack(
 
 
 def without_absent(hit: Hit) -> Hit:
-    shown = tuple(each for each in hit.conflicts if each.shown)
-    return hit if shown == hit.conflicts else replace(hit, conflicts=shown)
+    hits = tuple(each for each in hit.conflicts if each.is_hit)
+    return hit if hits == hit.conflicts else replace(hit, conflicts=hits)
 
 
 def without_padding(recalled: Recollection) -> Recollection:

@@ -163,7 +163,7 @@ def noted_conflicts(hits: Sequence[Hit], question: Question) -> dict[tuple[str, 
     """By the ids of the newer and the older hit. What a hit has superseded outdates what that one did."""
     memories = {hit.memory.id: hit.memory for hit in hits}
     successor = {hit.was.id: hit.memory.id for hit in hits if hit.was}
-    found: dict[tuple[str, str], Version] = {}
+    versions: dict[tuple[str, str], Version] = {}
     for (newer, older), link in conflicting_pairs(
         [each for hit in hits for each in (hit.memory, hit.was) if each]
     ).items():
@@ -171,15 +171,15 @@ def noted_conflicts(hits: Sequence[Hit], question: Question) -> dict[tuple[str, 
         if older in memories and newest != older and may_precede(memories[newest], memories[older], question):
             sure, by_hand = link.data.get("sure") is not False, "reason" not in link.data
             likely = SURE_CONFLICT if sure else NOTED_CONFLICT
-            found[newest, older] = Version(newest, older, likely, sure, by_hand)
-    return found
+            versions[newest, older] = Version(newest, older, likely, sure, by_hand)
+    return versions
 
 
 def linked_versions(hits: Sequence[Hit], question: Question) -> dict[tuple[str, str], Version]:
     """Of each hit what are likely its newer versions, or the likeliest of what may be, by the ids of the newer and the
     older one."""
     memories = {hit.memory.id: hit.memory for hit in hits}
-    found: dict[tuple[str, str], Version] = {}
+    versions: dict[tuple[str, str], Version] = {}
     for older, linked in newer_versions(hits).items():
         able: dict[str, Link] = {}
         for newer, link in linked:
@@ -187,10 +187,10 @@ def linked_versions(hits: Sequence[Hit], question: Question) -> dict[tuple[str, 
                 able.setdefault(newer, link)
         for newer, link in able.items():
             by_hand = link.weight >= 1
-            if link.weight < LIKELY_VERSION and len([each for each in found if each[1] == older]) >= MOST_VERSIONS:
+            if link.weight < LIKELY_VERSION and len([each for each in versions if each[1] == older]) >= MOST_VERSIONS:
                 break
-            found[newer, older] = Version(newer, older, min(1.0, link.weight), by_hand, by_hand)
-    return found
+            versions[newer, older] = Version(newer, older, min(1.0, link.weight), by_hand, by_hand)
+    return versions
 
 
 def raised_above(newer: Hit, older: Hit, version: Version, chance: float) -> Hit:

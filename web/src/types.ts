@@ -60,7 +60,7 @@ export interface Counterpart {
   newer: boolean;
   kind: string;
   text: string;
-  unsure: boolean;
+  is_hit: boolean;
 }
 
 export interface Hit {

@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { ask, get, send, type Values } from "../api";
 import { choosesSpace, Empty, Field, MemoryRow, number, plural, Standing, Tags, Text, firstWords, memoryLink, useLoaded, Waiting, type Loaded } from "../parts";
 import { act, api, may, ofSession, route, sayNotes, sayProblem, setOptions, space, unsent } from "../state";
-import type { Hit, Listing, Memory, Pack, Recollection, RememberResult, Stats } from "../types";
+import type { Counterpart, Hit, Listing, Memory, Pack, Recollection, RememberResult, Stats } from "../types";
 
 const TYPING_MS = 30; // after the last key, while an earlier question is still being answered; else nothing is waited for
 const READING_MS = 250; // after the last key: then a model reads the best hits, which takes longer than to find them
@@ -202,6 +202,13 @@ function Hits() {
 
 const MOST_REASONS = 6;
 
+/** As `Counterpart.named` of the library words it. */
+function relationTo(other: Counterpart): string {
+  if (other.kind !== "update" && other.kind !== "version") return "conflicts with ";
+  const verb = other.newer ? "newer: " : "updates ";
+  return other.kind === "version" ? `perhaps ${verb}` : verb;
+}
+
 function HitRow({ hit }: { hit: Hit }) {
   const memory = hit.memory;
   const reasons = hit.why.filter((each) => Math.abs(each.score) >= 0.005).slice(0, MOST_REASONS);
@@ -219,9 +226,8 @@ function HitRow({ hit }: { hit: Hit }) {
       )}
       {hit.conflicts.map((other) => (
         <p class="conflict" key={other.id}>
-          {other.unsure && "perhaps "}
-          {other.kind === "update" ? (other.newer ? "newer: " : "updates ") : "conflicts with "}
-          <a href={memoryLink(other.id)}><bdi>{firstWords(other.text, 60)}</bdi></a>
+          {relationTo(other)}
+          <a href={memoryLink(other.id)}><bdi>{firstWords(other.text, 60) || other.id}</bdi></a>
         </p>
       ))}
       <div class="row-about">

@@ -37,6 +37,8 @@ def admitted(memory: Memory, types: tuple[str, ...]) -> dict[str, object]:
 def kept(store: MemoryStore, drafts: list[Memory]) -> list[Memory]:
     for number, draft in enumerate(drafts):
         fields = {**admitted(draft, store.types()), "id": f"m{number}"}
+        if None not in (since := fields.get("valid_from"), until := fields.get("valid_until")) and until < since:  # type: ignore[operator]
+            del fields["valid_until"]  # what ends before it begins is refused
         store.remember(on_conflict="ignore", **fields)  # type: ignore[arg-type]
     return everything(store)
 

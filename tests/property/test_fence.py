@@ -177,10 +177,10 @@ def test_no_field_ends_the_fence_of_an_answer_to_an_agent(door: str, kept: Memor
             return
         for name, arguments in FENCED:
             text = told(store, name, **arguments)
-            head = text.split("\n")[0]
             if OPENING in text:
-                body = text[: text.index(CLOSING) + len(CLOSING)]
-                assert parsed(body, () if head == OPENING else (head,))
+                body, head = text[: text.index(CLOSING) + len(CLOSING)], text[: text.index(OPENING)]
+                assert "memories>" not in head and "&lt;" not in head  # what we say ourselves before the fence
+                assert parsed(body, tuple(head.splitlines()))
         for name, arguments in (
             ("history", {"id": first}), ("get", {"ids": [first]}), ("neighbors", {"id": first}), ("journal", {}),
             ("diff", {"since": "2020-01-01"}),

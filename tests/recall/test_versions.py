@@ -845,3 +845,71 @@ def test_a_smaller_limit_shows_the_first_of_what_a_larger_one_shows(clock: Clock
                       "where does the choir meet?", "who has the keys?", "what needs paint?"):  # fmt: skip
             five = [hit.memory.id for hit in notes.recall(asked)]
             assert [hit.memory.id for hit in notes.recall(asked, 1)] == five[:1], asked
+
+
+def test_two_are_compared_by_reading_only_where_both_were_read() -> None:
+    for readings in ({"newer": Reading(-9.0, 0.0)}, {"older": Reading(9.0, 0.0)}, {}):
+        assert first_of_two(noted(sure=True), own=0.5, readings=readings)[0].memory.id == "newer"
+    both = {"newer": Reading(-9.0, 0.0), "older": Reading(9.0, 0.0)}
+    assert first_of_two(noted(sure=True), own=0.5, readings=both)[0].memory.id == "older"
+
+
+def test_the_reason_of_what_was_raised_is_what_it_gained() -> None:
+    newer, _ = first_of_two(noted(sure=True), own=0.4)
+    assert [(why.signal, why.detail) for why in newer.why] == [("newer", "than older")]
+    assert newer.why[0].score == pytest.approx(0.6)
+
+
+def test_what_rises_below_its_older_version_gets_a_share_of_that_ones_score() -> None:
+    older = Hit(memory("older", created_at=NOW - DAY), 0.5, (), relevance=0.8)
+    best = Hit(memory("best", created_at=NOW), 0.7, (), relevance=0.9)
+    newer = Hit(memory("newer", created_at=NOW, links=(Link("older", MAY_REPLACE, 0.5),)), 0.1, (), relevance=0.1)
+    ordered = rank_newer_above_older([best, older, newer], understand(Query(ASKED, asked_at=NOW)))
+    assert [hit.memory.id for hit in ordered] == ["best", "older", "newer"]
+    assert ordered[2].score == pytest.approx(0.4)
+
+
+def test_of_a_chain_each_further_link_makes_it_less_likely() -> None:
+    """By two likely links the newest stands above the oldest only if it matches better than by one."""
+
+    def first(own: float) -> str:
+        links = {"second": Link("first", MAY_REPLACE, 0.8), "third": Link("second", MAY_REPLACE, 0.8)}
+        places = [("first", 1.0, 9), ("second", 0.1, 7), ("third", own, 5)]
+        hits = [
+            Hit(memory(name, created_at=NOW - days * DAY, links=(links[name],) if name in links else ()), score, ())
+            for name, score, days in places
+        ]
+        return rank_newer_above_older(hits, understand(Query(ASKED, asked_at=NOW)))[0].memory.id
+
+    assert first(0.45) == "first"  # by one such link it would stand above
+    assert first(0.6) == "third"
+
+
+def test_a_sibling_that_likely_answers_instead_stays_above_the_newest() -> None:
+    older = Hit(memory("older", created_at=NOW - 9 * DAY), 0.4, (), relevance=0.4)
+    second, third = (
+        Hit(memory(name, created_at=NOW - days * DAY, links=(noted(sure=True),)), score, (), relevance=score)
+        for name, days, score in (("second", 5, 1.0), ("third", 2, 0.2))
+    )
+    hits = [second, replace(older, score=0.7), third]
+    ordered = rank_newer_above_older(hits, understand(Query(ASKED, asked_at=NOW)))
+    assert [hit.memory.id for hit in ordered] == ["second", "third", "older"]
+
+
+def test_by_a_published_formula_the_newer_side_of_a_conflict_is_always_first() -> None:
+    older = Hit(memory("older", created_at=NOW - DAY), 1.0, (), relevance=0.9)
+    newer = Hit(memory("newer", created_at=NOW, links=(noted(sure=False),)), 0.01, (), relevance=0.0)
+    likely = Hit(memory("likely", created_at=NOW, links=(Link("older", MAY_REPLACE, 0.95),)), 0.5, (), relevance=0.5)
+    question = understand(Query(ASKED, asked_at=NOW, strategy="keyword"))
+    ordered = rank_newer_above_older([older, likely, newer], question)
+    assert [hit.memory.id for hit in ordered] == ["newer", "older", "likely"]
+
+
+def test_of_a_time_that_is_over_the_one_that_fits_it_better_comes_first() -> None:
+    """Both had begun by then."""
+    older = Hit(memory("older", created_at=NOW - 40 * DAY, occurred_at=NOW - 30 * DAY), 1.0, (), relevance=0.9)
+    newer = Hit(
+        memory("newer", created_at=NOW - 28 * DAY, valid_until=NOW - 27 * DAY, links=(noted(sure=True),)), 0.8, (), 0.8
+    )
+    asked = understand(Query(f"Who led the team on {day(NOW - 30 * DAY)}?", asked_at=NOW))
+    assert rank_newer_above_older([older, newer], asked)[0].memory.id == "older"

@@ -864,9 +864,11 @@ def test_what_rises_below_its_older_version_gets_a_share_of_that_ones_score() ->
     older = Hit(memory("older", created_at=NOW - DAY), 0.5, (), relevance=0.8)
     best = Hit(memory("best", created_at=NOW), 0.7, (), relevance=0.9)
     newer = Hit(memory("newer", created_at=NOW, links=(Link("older", MAY_REPLACE, 0.5),)), 0.1, (), relevance=0.1)
-    ordered = rank_newer_above_older([best, older, newer], understand(Query(ASKED, asked_at=NOW)))
-    assert [hit.memory.id for hit in ordered] == ["best", "older", "newer"]
-    assert ordered[2].score == pytest.approx(0.4)
+    other, least = (Hit(memory(name, created_at=NOW), score, ()) for name, score in (("other", 0.45), ("least", 0.2)))
+    hits = [best, older, other, least, newer]
+    ordered = rank_newer_above_older(hits, understand(Query(ASKED, asked_at=NOW)))
+    assert [hit.memory.id for hit in ordered] == ["best", "older", "other", "newer", "least"]
+    assert ordered[3].score == pytest.approx(0.4)
 
 
 def test_of_a_chain_each_further_link_makes_it_less_likely() -> None:

@@ -185,6 +185,9 @@ def hit_record(hit: Hit) -> dict[str, Json]:
         "why": [asdict(reason) for reason in hit.why],
         "collapsed": list(hit.collapsed),
         "was": None if hit.was is None else former_record(hit.was),
-        "conflicts": [{"id": each.id, "at": iso(each.at), "newer": each.newer} for each in hit.conflicts],
+        "conflicts": [
+            {"id": each.id, "at": iso(each.at), "newer": each.newer, "kind": each.kind, "is_hit": each.is_hit}
+            for each in hit.conflicts
+        ],
         "context": [memory_record(memory) for memory in hit.context],
     }

@@ -103,9 +103,11 @@ def test_a_conflict_is_marked_only_beside_its_other_side_but_for_what_replaces_i
     alone = pack(Recollection(hits[:1]), 500, header="")
     assert alone.text == "- (semantic) tea [2025-06-15]"
     packed = pack(Recollection(hits), 60, header="")
-    newer = f', newer: "{"x" * 39}…" of 2025-06-16' if kind == "update" else ""
+    newer = f', newer: "{"x" * 79}…" of 2025-06-16' if kind == "update" else ""
     assert packed.text == f"- (semantic) tea [2025-06-15{newer}]"
     assert packed.used_tokens == estimated_tokens(packed.text) <= 60
+    small = pack(Recollection(hits), 28, header="")  # enough for the name of what is there, not for a quotation
+    assert small.text == "- (semantic) tea [2025-06-15]" and small.used_tokens <= 28
 
 
 @pytest.mark.parametrize("link", [Link("b", "contradicts"), Link("b", "conflicts", data={"kind": "duplicate"})])

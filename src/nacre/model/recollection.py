@@ -124,7 +124,7 @@ class Counterpart:
         return self.named(self.quoted() if self.text else short_id(self.id))
 
     def quoted(self) -> str:
-        return f'"{shortened(self.text, LONGEST_NAME)}"'
+        return f'"{shortened(self.text, LONGEST_NAME if self.is_hit else LONGEST_FORMER)}"'
 
     def named(self, name: str) -> str:
         verb = REPLACING[self.kind][not self.newer] if self.kind in REPLACING else "conflicts with"
@@ -174,7 +174,9 @@ class Hit:
 
 LIKELY_VERSION = 0.6  # the probability from which on what may be a newer version is named beside the older one
 LONGEST_NAME = 40  # characters that tell one memory of a pack from the others
-LONGEST_FORMER = 80  # characters of a superseded text: it says what changed, and does not compete with what holds
+# Characters of a superseded text, which says what changed and does not compete with what holds, and of what is newer and
+# not there itself.
+LONGEST_FORMER = 80
 
 
 def former(memory: Memory, successor: Memory) -> str:

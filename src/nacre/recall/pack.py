@@ -54,7 +54,10 @@ def pack(
                 hits.append(each)
                 used += tokens
                 break
-    lines = [hit_line(hit, ids=ids) for hit in with_conflicts(hits, at)]
+    marked = with_conflicts(hits, at)
+    if sum(count(hit_line(hit, ids=ids)) for hit in marked) > budget:  # what was left out may be quoted at length now
+        marked = [without_absent(hit) for hit in marked]
+    lines = [hit_line(hit, ids=ids) for hit in marked]
     counts = list(map(count, lines))
     items = tuple(PackedMemory(hit.memory, hit.score, tokens) for hit, tokens in zip(hits, counts, strict=True))
     if fence and lines:

@@ -174,8 +174,8 @@ class Hit:
 
 LIKELY_VERSION = 0.6  # the probability from which on what may be a newer version is named beside the older one
 LONGEST_NAME = 40  # characters that tell one memory of a pack from the others
-# Characters of a superseded text, which says what changed and does not compete with what holds, and of what is newer and
-# not there itself.
+# Characters of a superseded text, which says what changed and does not compete with what holds, and of what is newer
+# and not there itself.
 LONGEST_FORMER = 80
 
 

@@ -144,7 +144,7 @@ def hit_columns(
         return marked_text(hit.memory) + (f" [{', '.join(hit.marks)}]" if hit.marks else "")
 
     def with_marks(hit: Hit) -> str:
-        reasons = (f"relevance {hit.relevance:.2f}", *hit.why) if explain else ()
+        reasons = (f"relevance {hit.relevance:.2f}, score {hit.score:.2f}", *hit.why) if explain else ()
         conversation = [f"session {hit.memory.session}"] if by_session and hit.memory.session else []
         return "\n".join(
             [headline(hit.memory), *(f"  {each}" for each in (*hit.marks, *conversation, *turns_around(hit), *reasons))]
